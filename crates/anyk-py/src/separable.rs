@@ -192,7 +192,7 @@ pub(crate) fn train_separable(
     if let Some(name) = options.names().find(|name| !known.contains(name)) {
         let name = name.replace('-', "_");
         return Err(InputError::new_err(format!(
-            "{name} has no meaning for training a separable problem; expected seed, train_k or samples"
+            "{name} does not apply to training a separable problem; expected seed, train_k or samples"
         )));
     }
     let read = || -> Result<SeparableSettings, Error> {

@@ -84,7 +84,7 @@ def test_a_tensor_on_a_gpu_is_refused() -> None:
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        ({"max_power": 3}, "max_power has no meaning for urllc; leave it out"),
+        ({"max_power": 3}, "max_power does not apply to urllc; remove it"),
         ({"max_power_dbm": float("nan")}, "max_power_dbm is NaN, expected"),
         ({"max_power_dbm": 1e9}, "max_power_dbm is 1000000000, expected"),
         ({"max_power_dbm": "a lot"}, "max_power_dbm is a lot, expected a number"),
@@ -140,7 +140,7 @@ def test_other_calls_refuse_what_has_no_meaning() -> None:
     for call, says in [
         (lambda: anyk.sample("urllc", 0), "k is 0, expected"),
         (lambda: anyk.sample("urllc", 5, count=0), "count is 0, expected"),
-        (lambda: anyk.sample("urllc", 5, colour="red"), "colour has no meaning"),
+        (lambda: anyk.sample("urllc", 5, colour="red"), "colour does not apply"),
         (lambda: anyk.sample("nothing", 5), "expected one of urllc"),
         (lambda: anyk.sample("urllc", 10_000_000, count=100_000), "count is 100000, expected at most 10 with K"),
         (lambda: anyk.train("nothing"), "expected one of urllc"),
@@ -155,7 +155,7 @@ def test_other_calls_refuse_what_has_no_meaning() -> None:
         (lambda: anyk.diagnose({"k": [1]}), "lack x, y"),
         (lambda: anyk.diagnose(lambda cell: 3), "problem is missing"),
         (lambda: anyk.diagnose(lambda cell: ([1.0], [1.0]), problem="urllc"), r"shape \(1,\), expected"),
-        (lambda: anyk.Interference([[1.0]], trace=True), "trace has no meaning"),
+        (lambda: anyk.Interference([[1.0]], trace=True), "trace does not apply"),
         (lambda: anyk.cells("urllc", distances_m=np.array(GOOD)), "expected one row per cell"),
         (lambda: anyk.cells("urllc", distances_m=GOOD), r"distances_m\[0\] has the shape \(\)"),
         (lambda: anyk.cells("urllc"), "none of distances_m, gains, .* is given, expected one of them"),

@@ -1,4 +1,4 @@
-//! Each hot function on its own: `cargo bench -p anyk`.
+//! Benchmarks of the performance-critical functions: `cargo bench -p anyk`.
 
 #![allow(clippy::unwrap_used, missing_docs)]
 
@@ -85,7 +85,7 @@ fn hot(criterion: &mut Criterion) {
     separable(criterion, &system);
 }
 
-/// Costs of one's own beside (P1)'s solver, all at K = 200.
+/// Compares solvers for user-defined costs with the solver of (P1), all at K = 200.
 fn separable(criterion: &mut Criterion, system: &System) {
     let mut group = criterion.benchmark_group("separable, K = 200");
     let distances = sample_distances_m(&system.road(), 1, 200, 0);

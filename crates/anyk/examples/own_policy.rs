@@ -1,9 +1,9 @@
-//! Judges a policy of one's own at several sizes, next to the optimum and equal power: `cargo run --release --example
-//! own_policy`.
+//! Compares your own policy with the optimum and equal power at several sizes:
+//! `cargo run --release --example own_policy`.
 
 use anyk::{Allocation, Error, Instance, Options, Outcome, Player, Policy, Rounds, Status};
 
-/// Gives every user the same power, and a bandwidth that falls with its gain.
+/// Policy that gives every user the same power, and a bandwidth that falls with the user's gain.
 struct Rule;
 
 impl Policy for Rule {

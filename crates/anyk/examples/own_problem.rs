@@ -1,5 +1,5 @@
-//! Adds a problem of one's own, solves it, compares policies and diagnoses one: `cargo run --release --example
-//! own_problem`. The problem is the largest sum rate of users that share a power budget, by water-filling.
+//! Adds your own problem, the largest sum rate within a power budget, and solves, compares and diagnoses it:
+//! `cargo run --release --example own_problem`.
 
 use std::sync::Arc;
 
@@ -12,18 +12,18 @@ use anyk::{
     Player, Policy, PolicyRow, Problem, Record, Rounds, Size, Status, problems,
 };
 
-/// What a record has. Values out of range are rejected before the problem sees them.
+/// Columns of a record. Values out of range are rejected before they reach the problem.
 static INPUTS: &[Column] = &[
     Column::each("snr_per_w").within(1e-9, 1e9),
     Column::each("weight").within(1e-9, 1e9).need(Need::Default(1.0)),
 ];
 static ABOUT: About = About {
-    // An option of the problem, and the name under which a record may set it for itself.
-    flags: |_| vec![OptionSpec::new("budget-w", OptionValue::Number("W"), "Power").or("10")],
+    // Option of the problem, and the name under which a record may set it.
+    flags: |_| vec![OptionSpec::new("budget-w", OptionValue::Number("W"), "Power budget").or("10")],
     parameters: || vec![(Parameter::number("budget-w"), vec!["budget_w".to_owned()])],
     ..About::new(
         "water-filling",
-        "Power, largest sum rate within a budget",
+        "Maximize the sum rate within a power budget",
         INPUTS,
         &[Column::each("power_w").within(0.0, f64::INFINITY)],
         |given| {
@@ -38,7 +38,7 @@ static ABOUT: About = About {
     )
 };
 
-/// The problem with all its options in effect, also those that a record sets.
+/// Problem with all options in effect, including those that a record sets.
 struct WaterFilling {
     options: Options,
 }
@@ -66,7 +66,7 @@ impl Problem for WaterFilling {
     }
 }
 
-/// One instance.
+/// Formulated instance.
 struct Cell {
     snr_per_w: Vec<f64>,
     weight: Vec<f64>,
@@ -86,7 +86,7 @@ impl Formulation for Cell {
     fn judge(&self, given: &Allocation) -> Result<Judged, Error> {
         let power_w = &given.amounts[0];
         let used = power_w.iter().sum::<f64>() / self.budget_w;
-        // At the optimum, a little more power is worth the same to everyone who has some, and no more to the others.
+        // At the optimum, more power has the same value for all users with power, and no higher value for the others.
         let worth = |user| self.weight[user] / (1.0 / self.snr_per_w[user] + power_w[user]);
         let users = 0..self.weight.len();
         let most = users.clone().map(worth).fold(0.0, f64::max);
@@ -110,7 +110,7 @@ impl Formulation for Cell {
     }
 }
 
-/// Water-filling: the level at which the powers spend the budget, by bisection.
+/// Water-filling: finds the level at which the powers spend the budget, by bisection.
 struct Optimum;
 
 impl Policy for Optimum {
@@ -120,7 +120,7 @@ impl Policy for Optimum {
         let power_w = |level: f64, (snr_per_w, weight): (&f64, &f64)| {
             (level * weight - snr_per_w.recip()).max(0.0)
         };
-        // At the highest of these levels some user alone spends the budget.
+        // At the highest of these levels, a single user would spend the whole budget.
         let levels =
             users().map(|(snr_per_w, weight)| (cell.budget_w + snr_per_w.recip()) / weight);
         let (mut low, mut high) = (0.0, levels.fold(0.0, f64::max));
@@ -138,7 +138,7 @@ impl Policy for Optimum {
     }
 }
 
-/// The same power for everyone.
+/// Baseline that gives every user the same power.
 struct EqualPower;
 
 impl Policy for EqualPower {
@@ -171,7 +171,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         println!("{:8} K = {:3}: gap {:+.3} %", row.policy, row.k, row.gap_percent.unwrap_or(0.0));
     }
 
-    // How do the powers change with the number of users?
+    // Determine how the powers change with the number of users.
     let optimum = problem.policy(None)?;
     let mut subject = Subject::policy("power of water-filling", problem, optimum, "power_w")?;
     let samples = subject.sample(&[2, 5, 10, 20, 50], 2000, 1)?;

@@ -3,7 +3,7 @@
 use anyk::{Allocation, ArrayView, Instance, Options};
 
 fn main() -> Result<(), anyk::Error> {
-    // A cell like the paper's, with 40 dBm instead of 43.
+    // The paper's cell with 40 dBm instead of 43.
     let mut options = Options::default();
     options.set("max-power-dbm", "40");
     let problem = anyk::problem("urllc", &options)?;

@@ -1,5 +1,5 @@
-//! Trains a model, saves it, loads it and allocates a cell of another size: `cargo run --release --example
-//! train_and_allocate`.
+//! Trains a model, saves it, loads it and allocates in a cell of another size:
+//! `cargo run --release --example train_and_allocate`.
 
 use anyk::{Allocation, Instance, Options};
 
@@ -21,7 +21,7 @@ fn main() -> Result<(), anyk::Error> {
     cell.allocate(&mut *policy, &mut learned)?;
     let verdict = cell.judge(&learned, optimum)?;
     println!(
-        "{}: K = {}, {}, {:.4} % over the optimum",
+        "{}: K = {}, {}, {:.4} % above the optimum",
         model.describe(),
         verdict.k,
         verdict.status,

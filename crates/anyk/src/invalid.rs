@@ -1,9 +1,9 @@
-//! The one way to say that a value is wrong.
+//! Error for a wrong value or option.
 
 use std::borrow::Cow;
 use std::fmt;
 
-/// A value that was refused: which it is, what was given, and what is accepted.
+/// Rejected value: its field, the given value, and the accepted values.
 ///
 /// An option has the name of its field (`max_power_dbm`), as in Python. The program prints it as a flag.
 ///
@@ -15,39 +15,39 @@ use std::fmt;
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Invalid {
-    /// Position of the user with the wrong value, from 0; `None` if the value belongs to no single user.
+    /// Index of the user with the wrong value, from 0; `None` if the value belongs to no single user.
     pub user: Option<usize>,
-    /// The field or option, words joined by underscores.
+    /// Field or option, with words joined by underscores.
     pub field: Cow<'static, str>,
-    /// What is wrong with it.
+    /// Fault of the field.
     pub fault: Fault,
 }
 
-/// What is wrong with a field.
+/// Fault of a field.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Fault {
-    /// A value that is not accepted.
+    /// The value is not accepted.
     Value {
-        /// What was given.
+        /// Given value.
         value: String,
-        /// What is accepted.
+        /// Accepted values.
         expected: Cow<'static, str>,
     },
-    /// A value that is not given.
+    /// The value is missing.
     Missing {
-        /// What is accepted.
+        /// Accepted values.
         expected: Cow<'static, str>,
     },
-    /// A value that has no effect.
+    /// The option does not apply.
     Stray {
-        /// What it was given for.
+        /// Problem, model or method to which the option does not apply.
         what: String,
     },
 }
 
 impl Invalid {
-    /// A value that is not accepted.
-    // By value, since numbers and literals are given.
+    /// Returns the error for a value that is not accepted.
+    // Takes the value by value, since callers pass numbers and literals.
     #[allow(clippy::needless_pass_by_value)]
     pub fn value(
         field: impl Into<Cow<'static, str>>,
@@ -58,19 +58,19 @@ impl Invalid {
         Self { user: None, field: field.into(), fault }
     }
 
-    /// A number that is not accepted.
+    /// Returns the error for a number that is not accepted.
     pub fn number(
         field: impl Into<Cow<'static, str>>,
         value: f64,
         expected: impl Into<Cow<'static, str>>,
     ) -> Self {
-        // Not hundreds of zeros.
+        // Avoids hundreds of zeros.
         let is_short = value == 0.0 || (1e-6..1e10).contains(&value.abs());
         let value = if is_short { value.to_string() } else { format!("{value:e}") };
         Self::value(field, value, expected)
     }
 
-    /// A value that is not given.
+    /// Returns the error for a missing value.
     pub fn missing(
         field: impl Into<Cow<'static, str>>,
         expected: impl Into<Cow<'static, str>>,
@@ -79,12 +79,12 @@ impl Invalid {
         Self { user: None, field: field.into(), fault }
     }
 
-    /// A value that has no effect on `what` it was given for.
+    /// Returns the error for an option that does not apply to `what`.
     pub fn stray(field: impl Into<Cow<'static, str>>, what: impl Into<String>) -> Self {
         Self { user: None, field: field.into(), fault: Fault::Stray { what: what.into() } }
     }
 
-    /// Adds the position of the user.
+    /// Adds the index of the user.
     #[must_use]
     pub fn of_user(self, user: usize) -> Self {
         Self { user: Some(user), ..self }
@@ -120,7 +120,7 @@ impl fmt::Display for Fault {
         match self {
             Self::Value { value, expected } => write!(out, "is {value}, expected {expected}"),
             Self::Missing { expected } => write!(out, "is missing, expected {expected}"),
-            Self::Stray { what } => write!(out, "has no meaning for {what}; leave it out"),
+            Self::Stray { what } => write!(out, "does not apply to {what}; remove it"),
         }
     }
 }

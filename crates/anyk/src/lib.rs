@@ -1,11 +1,13 @@
-//! Resource allocation for wireless networks, exact and learned, at any number of users.
+//! Resource allocation for wireless networks, exact or learned, for any number of users.
 //!
-//! A [`Problem`] formulates a [`Record`], which is named arrays, as an [`Instance`]. A [`Policy`] computes an
-//! [`Allocation`] for it: a solver, a trained [`Model`], or your own. The instance judges the allocation: a [`Verdict`].
-//! [`compare`] asks many policies for the same random instances of several sizes. `docs/architecture.md` has the map.
+//! A [`Problem`] formulates a [`Record`] (named arrays) as an [`Instance`]. A [`Policy`] computes an [`Allocation`]
+//! for the instance: a solver, a trained [`Model`], or your own code. The instance checks the allocation and returns
+//! a [`Verdict`]. [`compare`] runs several policies on the same random instances of several sizes.
+//! `docs/architecture.md` describes the structure.
 //!
-//! The first problem is URLLC. `K` users with gains `α_k` get powers `P_k` and bandwidths `B_k`. Each loses at most a share
-//! `ε` of its packets, late ones included, and bandwidth is scarce (`docs/notation.md` has all symbols):
+//! The first problem is URLLC. `K` users with gains `α_k` get powers `P_k` and bandwidths `B_k`. Each user may lose
+//! at most a share `ε` of its packets, including late ones, and the total bandwidth is minimized (`docs/notation.md`
+//! lists all symbols):
 //!
 //! ```text
 //! min  Σ_k B_k     s.t.   C^E_k(α_k P_k, B_k) ≥ S^E_k  for each user k,     Σ_k P_k ≤ P_max
@@ -26,27 +28,27 @@
 //! # Ok::<(), anyk::Error>(())
 //! ```
 //!
-//! Each problem also has its own types, for whoever needs the last microsecond: see
-//! [`UrllcSolver`](problems::urllc::UrllcSolver). `crates/anyk/examples/` has four programs.
+//! Each problem also has its own types, which avoid the overhead of the general interface: see
+//! [`UrllcSolver`](problems::urllc::UrllcSolver). `crates/anyk/examples/` contains four programs.
 //!
-//! Each module uses only those above it (a test reads the sources and says so), and a problem only problems
-//! before it in [`problems::BUILT_IN`].
+//! A module uses only modules listed above it, and a problem uses only problems before it in [`problems::BUILT_IN`].
+//! A test checks both rules.
 //!
-//! | module | what is in it |
+//! | module | contents |
 //! | --- | --- |
-//! | [`math`] | roots, tables of functions, statistics, random streams, vector code: no wireless |
-//! | [`units`], [`tolerance`], [`limits`], [`Invalid`] | dB and W; every tolerance there is; the largest sizes that are accepted; a value that is rejected. All may use them |
-//! | [`channel`] | places on a road or a field become gains; laws and samples of fading |
-//! | [`qos`] | what a service class needs: the least bandwidth `b(u)` at a received power, certified |
-//! | [`Config`], [`System`] | every parameter of a cell, and the same once checked |
-//! | [`exchange`] | bytes in and out: documents of a stream, arrays, samples, and the container of models |
-//! | [`network`] | layers, aggregators, outputs: any K, forward and backward, no problem |
-//! | [`framework`] | the training driver, model files, options, errors |
-//! | [`core`](mod@crate::core) | records, instances, policies and problems; readers, the loop, the comparison |
-//! | [`problems`] | the problems, and the registry of them |
-//! | [`diagnosis`] | the size law of anyone's policy, and the networks that follow it |
+//! | [`math`] | roots, tables of functions, statistics, random streams, vector code; nothing specific to wireless |
+//! | [`units`], [`tolerance`], [`limits`], [`Invalid`] | dB and W; all tolerances; upper limits on sizes; the error for a wrong value. All modules may use them |
+//! | [`channel`] | gains of users on a road or a field; distributions and samples of fading |
+//! | [`qos`] | requirement of a service class: the certified minimum bandwidth `b(u)` at a received power |
+//! | [`Config`], [`System`] | all parameters of a cell, before and after validation |
+//! | [`exchange`] | input and output: documents of a stream, arrays, samples, and the container of models |
+//! | [`network`] | layers, aggregators and outputs for any K, forward and backward; independent of the problems |
+//! | [`framework`] | training driver, model files, options, errors |
+//! | [`core`](mod@crate::core) | records, instances, policies and problems; readers, answering of inputs, comparison |
+//! | [`problems`] | the problems and their registry |
+//! | [`diagnosis`] | size law of any policy, and the networks that follow it |
 //!
-//! The crate `anyk-study` reproduces the paper's tables and figures with what is public here.
+//! The crate `anyk-study` reproduces the paper's tables and figures with the public interface of this crate.
 
 pub mod channel;
 mod config;
@@ -74,11 +76,11 @@ pub use crate::framework::{Error, Options};
 pub use crate::problems::{load, problem, train};
 pub use invalid::{Fault, Invalid};
 
-/// Names the sources that this library was built from: 16 hexadecimal digits. Results that are kept carry it, so
-/// that new code never takes old results for its own.
+/// Identifies the sources of this library by 16 hexadecimal digits. Stored results contain it, so that a changed
+/// library never reuses them.
 pub const SOURCES: &str = env!("ANYK_SOURCES");
 
-/// The code in README.md runs as a test.
+/// Runs the code in README.md as a test.
 #[cfg(doctest)]
 #[doc = include_str!("../../../README.md")]
 struct Readme;

@@ -1,52 +1,49 @@
-//! The one place for numerical tolerances. All are relative, since every quantity has a unit.
+//! Numerical tolerances of the library. All are relative, since every quantity has a unit.
 
-/// Relative accuracy to which roots (bandwidth, packet loss, multiplier) are iterated.
+/// Relative accuracy to which roots (bandwidth, packet loss, multiplier) are computed.
 pub const ROOT: f64 = 1e-14;
 
-/// Relative accuracy promised for the exact required bandwidth `b(u)`.
+/// Guaranteed relative accuracy of the exact required bandwidth `b(u)`.
 pub const EXACT_BANDWIDTH: f64 = 1e-12;
 
-/// Relative error that the certified table of `b(u)` may have at most; a table whose measured
-/// bound is larger is refused.
+/// Largest relative error of the certified table of `b(u)`. A table with a larger measured bound is rejected.
 pub const TABLE: f64 = 1e-9;
 
-/// Height to which the table of a cost function is enclosed, relative to the cost.
+/// Largest distance between the bounds on a tabulated cost function, relative to the cost.
 pub const COST_TABLE: f64 = 5e-9;
 
-/// Relative duality gap under which an allocation for cost functions of the user's is called optimal. It is larger
-/// than [`DUALITY_GAP`], since it holds for every convex function through the points of the tables.
+/// Relative duality gap below which an allocation for a user-defined cost function counts as optimal. It is larger
+/// than [`DUALITY_GAP`], since the bound holds for every convex function through the points of the tables.
 pub const COST_GAP: f64 = 1e-6;
 
-/// Relative duality gap under which a solution is called optimal.
+/// Relative duality gap below which a solution counts as optimal.
 pub const DUALITY_GAP: f64 = 1e-8;
 
-/// A cell is called infeasible when the power left above the users' smallest needs is under this
-/// share of the budget: that close to the edge the bandwidth is no longer a function of the budget
-/// that `f64` can resolve.
+/// Share of the power budget below which the remaining power, above the users' smallest needs, makes a cell count as
+/// infeasible. So close to the limit, `f64` cannot resolve the bandwidth as a function of the budget.
 pub const POWER_SLACK: f64 = 1e-12;
 
-/// Relative excess over a budget that is put down to rounding.
+/// Relative excess over a budget that counts as rounding.
 pub const BUDGET: f64 = 1e-12;
 
-/// Relative excess over a budget that is put down to networks that work in single precision.
+/// Relative excess over a budget that is permitted to networks, which compute in single precision.
 pub const LEARNED_BUDGET: f64 = 1e-5;
 
-/// Share of power that the solver holds back from each user when it picks a bandwidth, so that the
-/// rounding of `ln u` cannot turn a QoS that holds into one that does not. Next to the fold no extra
-/// bandwidth could do that.
+/// Share of the power that the solver holds back from each user when it chooses a bandwidth, so that rounding of
+/// `ln u` cannot cause a QoS violation. Near the fold, additional bandwidth could not achieve this.
 pub const ROUNDING: f64 = 5e-13;
 
-/// Share of `P_max` within which a power counts as 0 or as `P_max` (the paper's, section III-B).
+/// Share of `P_max` within which a power counts as 0 or as `P_max` (paper, section III-B).
 pub const BINARY: f64 = 1e-3;
 
-/// Largest gain of an interference network, in units of the noise at full power: the square of it, and
-/// a sum of many such squares, are still far from overflow.
+/// Largest gain of an interference network, in units of the noise at full power. A sum of many squares of such gains
+/// is still far from overflow.
 pub const LOUDEST: f64 = 1e100;
 
-/// Relative difference under which two sum rates count as the same: powers that WMMSE has not quite
-/// brought to 0 or `P_max` differ by more than rounding.
+/// Relative difference below which two sum rates count as equal. Powers that WMMSE has not brought exactly to 0 or
+/// `P_max` differ by more than rounding.
 pub const SUM_RATE: f64 = 1e-6;
 
-/// Relative difference under which a parameter in a file is the value in effect: single precision keeps 1e-7, and tables
-/// for people print seven digits.
+/// Relative difference below which a parameter in a file equals the current value. Single precision has an error of
+/// about 1e-7, and printed tables show seven digits.
 pub const SAME_PARAMETER: f64 = 1e-6;

@@ -1,20 +1,19 @@
-//! Units at the edge of the library: logarithmic ones as people write them, linear ones as the
-//! arithmetic needs them. Inside, plain `f64` with the unit in the name (`power_w`,
-//! `bandwidth_hz`).
+//! Units at the interface of the library: logarithmic units for people and linear units for computation. Inside,
+//! values are plain `f64` with the unit in the name (`power_w`, `bandwidth_hz`).
 
 use serde::{Deserialize, Serialize};
 
-/// A power in watts.
+/// Power in watts.
 #[derive(Debug, Clone, Copy, PartialEq, PartialOrd, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Watt(pub f64);
 
-/// A power in decibels over one milliwatt: `10·log10(P / 1 mW)`.
+/// Power in decibels relative to one milliwatt: `10·log10(P / 1 mW)`.
 #[derive(Debug, Clone, Copy, PartialEq, PartialOrd, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Dbm(pub f64);
 
-/// A power ratio in decibels: `10·log10(ratio)`.
+/// Power ratio in decibels: `10·log10(ratio)`.
 #[derive(Debug, Clone, Copy, PartialEq, PartialOrd, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Decibel(pub f64);
@@ -32,12 +31,12 @@ impl From<Watt> for Dbm {
 }
 
 impl Decibel {
-    /// The linear ratio, `10^(dB/10)`.
+    /// Returns the linear ratio, `10^(dB/10)`.
     pub fn to_ratio(self) -> f64 {
         10f64.powf(self.0 / 10.0)
     }
 
-    /// Decibels of a linear ratio.
+    /// Returns the decibels of a linear ratio.
     pub fn from_ratio(ratio: f64) -> Self {
         Decibel(10.0 * ratio.log10())
     }
@@ -50,7 +49,7 @@ mod tests {
 
     #[test]
     fn paper_constants() {
-        // P_max = 43 dBm and N_0 = −173 dBm/Hz, shared reference.
+        // P_max = 43 dBm and N_0 = −173 dBm/Hz, converted independently.
         assert_relative_eq!(Watt::from(Dbm(43.0)).0, 19.9526, max_relative = 1e-5);
         assert_relative_eq!(Watt::from(Dbm(-173.0)).0, 5.0119e-21, max_relative = 1e-5);
     }

@@ -1,5 +1,6 @@
-//! The hot paths allocate no memory: solving with tables built, allocating with a model, training;
-//! WMMSE and learned powers. What the library calls is no exception: [`Policy::allocate`] with a reused [`Allocation`].
+//! Tests that the performance-critical paths allocate no memory: solving with existing tables, allocating with a
+//! model, training, WMMSE and learned powers. This includes the general interface, [`Policy::allocate`] with a reused
+//! [`Allocation`].
 
 #![allow(clippy::unwrap_used, unsafe_code)]
 
@@ -24,21 +25,21 @@ use anyk::problems::urllc::{Solution, UrllcSolver};
 use anyk::problems::urllc::{finish, train_price_policy};
 use anyk::{Allocation, Config, Instance, Policy};
 
-/// The system's allocator, counting.
+/// Allocator of the system that counts its calls.
 struct Counting;
 
 static CALLS: AtomicU64 = AtomicU64::new(0);
 
-// SAFETY: every call goes to the system's allocator unchanged.
+// SAFETY: every call is forwarded unchanged to the allocator of the system.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         CALLS.fetch_add(1, Ordering::Relaxed);
-        // SAFETY: the caller's promise, passed on.
+        // SAFETY: the caller's guarantee is passed on.
         unsafe { SystemAllocator.alloc(layout) }
     }
 
     unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        // SAFETY: the caller's promise, passed on.
+        // SAFETY: the caller's guarantee is passed on.
         unsafe { SystemAllocator.dealloc(pointer, layout) }
     }
 }
@@ -52,14 +53,15 @@ fn calls_during(work: impl FnOnce()) -> u64 {
     CALLS.load(Ordering::Relaxed) - before
 }
 
-/// Calls of the allocator when a policy is asked for an instance the second time, as the library asks it.
+/// Returns the number of allocator calls when a policy allocates for an instance the second time, through the general
+/// interface.
 fn calls_of(policy: &mut dyn Policy, instance: &Instance) -> u64 {
     let mut into = Allocation::default();
     assert!(instance.allocate(policy, &mut into).unwrap().is_served());
     calls_during(|| assert!(instance.allocate(policy, &mut into).unwrap().is_served()))
 }
 
-/// One test, so that nothing else allocates at the same time.
+/// A single test, so that nothing else allocates at the same time.
 #[test]
 fn hot_paths_allocate_nothing() {
     let system = Config::default().validate().unwrap();
@@ -82,7 +84,7 @@ fn hot_paths_allocate_nothing() {
     let plan = objective.plan();
     let mut state = State::start(&mut objective, &plan, 0);
     let mut gradient = vec![0.0; state.parameters.len()];
-    // The first step of an epoch draws its order; 20 steps are one epoch.
+    // The first step of an epoch draws its order; an epoch has 20 steps.
     state.advance(&mut objective, &plan, &mut gradient);
     let steps = calls_during(|| {
         for _ in 0..19 {

@@ -1,7 +1,7 @@
-//! Every kernel gives the same bits whatever instructions it is compiled for.
+//! Tests that every kernel computes the same bits for every instruction set.
 //!
-//! [`Cpu::force`] is process-wide, so the tests of this file take turns; each runs its work once for each
-//! level that the machine has and compares with the plainest, bit by bit.
+//! [`Cpu::force`] applies to the whole process, so the tests of this file take turns. Each test runs its work once
+//! for each instruction set of the machine and compares the results with those of the most basic one, bit by bit.
 
 #![allow(clippy::unwrap_used)]
 
@@ -34,13 +34,13 @@ use rand_distr::StandardNormal;
 
 static SYSTEM: LazyLock<System> = LazyLock::new(|| Config::default().validate().unwrap());
 
-/// The right to force a level; dropping it goes back to the environment's choice.
+/// Permission to force an instruction set. Dropping it restores the choice of the environment.
 struct Turn(#[allow(dead_code)] MutexGuard<'static, ()>);
 
 impl Turn {
     fn take() -> Self {
         static TURN: Mutex<()> = Mutex::new(());
-        // A test that failed leaves nothing behind that the next would mind.
+        // A failed test leaves no state behind, so a poisoned lock is fine.
         Self(TURN.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
@@ -51,7 +51,7 @@ impl Drop for Turn {
     }
 }
 
-/// Bits of results, in an order of the test's own.
+/// Bits of results, in the order in which the test adds them.
 #[derive(Default)]
 struct Bits(Vec<u64>);
 
@@ -76,14 +76,14 @@ impl Bits {
     }
 }
 
-/// Does the work on every level that the machine has, and compares its bits with the plainest's.
+/// Runs the work with every instruction set of the machine, and compares the bits with those of the most basic one.
 fn same_on_every_level(what: &str, work: impl Fn(&mut Bits)) {
     let _turn = Turn::take();
     let mut plainest = None;
     for cpu in Cpu::available() {
         let in_use = || {
             assert_eq!(Cpu::current(), cpu);
-            // Workers of the pool that kernels run on see it too.
+            // The workers of the pool that runs kernels see it too.
             assert!(rayon::broadcast(|_| Cpu::current()).iter().all(|&seen| seen == cpu));
         };
         assert_eq!(Cpu::force(Some(cpu)), cpu);
@@ -109,8 +109,8 @@ fn p_gnn(steps: u64) -> TrainSettings {
     TrainSettings { recipe, seed: 3, ..settings }
 }
 
-/// What the fused gradient is written for: both aggregators, with and without the outer function, batches
-/// that fill no whole vector, and more than one size.
+/// Returns settings for the cases of the fused gradient: both aggregators, with and without the outer function,
+/// batches that do not fill a whole vector, and several sizes.
 fn urllc_trainings(steps: u64) -> Vec<TrainSettings> {
     let mean = p_gnn(steps);
     let sum = TrainSettings { aggregator: Aggregator::Sum, ..mean.clone() };
@@ -126,7 +126,7 @@ fn short_pretraining() -> PretrainSettings {
     PretrainSettings { epochs: 4, ..PretrainSettings::default() }
 }
 
-/// All steps of an attempt that does not diverge; each step's loss, and the state after it.
+/// Runs all steps of an attempt that must not diverge, and reports the loss and the state after each step.
 fn all_steps(
     objective: &mut dyn Objective<f32>,
     plan: &Plan,
@@ -158,7 +158,7 @@ fn urllc_training() {
         for settings in urllc_trainings(300) {
             train(&settings, &mut |loss, state| {
                 bits.doubles(&[loss]);
-                // The moments keep the last digits of the gradients, which a parameter rounds away.
+                // The moments keep the last digits of the gradients, which the rounding of a parameter removes.
                 let (first, second, steps) = state.adam.memory();
                 if steps % 10 == 0 {
                     bits.singles(&state.parameters);
@@ -170,7 +170,7 @@ fn urllc_training() {
     });
 }
 
-/// Gains on the paper's road, and then from far below to far above all that occurs there.
+/// Returns gains on the paper's road, and gains from far below to far above them.
 fn gains(size: usize) -> [Vec<f64>; 2] {
     let road = sample_distances_m(&SYSTEM.road(), 1, size, 0);
     let gains = road.into_iter().map(|distance_m| SYSTEM.path_loss().gain(distance_m)).collect();
@@ -215,7 +215,7 @@ fn price_policy_training_and_allocation() {
         (settings.samples, settings.steps) = (100, 150);
         let policy = train_price_policy(&SYSTEM, &settings, &mut Session::new(&Silent)).unwrap();
         bits.doubles(policy.parameters());
-        // With the price that spends the budget, and with a fixed one.
+        // With the price that spends the budget, and with a fixed price.
         for policy in [policy.with_fixed_price(9.0).unwrap(), policy] {
             let mut allocator = policy.allocator();
             let mut allocation = UrllcAllocation::default();
@@ -231,7 +231,7 @@ fn scenarios() -> [Scenario; 2] {
     [Scenario::Dense, Scenario::D2d(D2dField::default())]
 }
 
-/// Networks of both kinds, of sizes that fill no whole vector and such that do.
+/// Returns networks of both kinds, with sizes that do and do not fill whole vectors.
 fn networks() -> Vec<(Interference, SparseInterference)> {
     let mut networks = Vec::new();
     for scenario in scenarios() {
@@ -244,7 +244,7 @@ fn networks() -> Vec<(Interference, SparseInterference)> {
     networks
 }
 
-/// Outputs and gradient of one network on one graph.
+/// Returns the outputs and the gradient of one network on one graph.
 fn edge_gnn<T: Real + Default>(
     network: &EdgeGnn,
     parameters: &[f64],
@@ -272,7 +272,7 @@ fn edge_networks_forward_and_backward() {
                 let network = EdgeGnn { hidden, rounds: 2, aggregator, weighted: false };
                 let mut rng = ChaCha8Rng::seed_from_u64(hidden as u64);
                 let random = network.initialize(&mut || rng.sample(StandardNormal));
-                // Zeros of either sign, which a maximum may tell apart.
+                // Zeros of either sign, which a maximum may distinguish.
                 let zeros = random.iter().map(|value| value * 0.0).collect();
                 for parameters in [random, zeros] {
                     for (_, sparse) in &networks {
@@ -332,7 +332,7 @@ fn interference_training_and_every_output() {
 #[test]
 fn wmmse_dense_and_sparse() {
     let mut networks = networks();
-    // Links that hear nobody, or nothing at all.
+    // Links without interference, and links without any signal.
     let mut gains = vec![0.0; 81];
     (gains[0], gains[10], gains[20], gains[21]) = (1.0, 1e9, 1e-9, 0.5);
     let odd = Interference::new(GainMatrix::new(9, gains).unwrap(), 1.0, 1.0).unwrap();
@@ -370,7 +370,7 @@ fn forcing_never_leaves_what_the_machine_has() {
     assert!(available.contains(&usual));
 }
 
-/// What a process says that was started with `ANYK_CPU` set so, or not set.
+/// Returns the output of a process that runs with this value of `ANYK_CPU`, or without the variable.
 fn in_use_with(word: Option<&str>) -> String {
     let mut child = Command::new(std::env::current_exe().unwrap());
     child.args(["--exact", "says_what_is_in_use", "--ignored", "--nocapture"]);
@@ -400,8 +400,7 @@ fn the_environment_chooses() {
     }
 }
 
-/// Every training that there is, with what is measured after it, and the answers of its model: the same file and the
-/// same text.
+/// Tests every kind of training run: its evaluation, its model file and the answers of its model must be the same.
 #[test]
 fn every_training_and_its_answers() {
     let users = br#"{"users":[{"id":"a","distance_m":60},{"id":"b","distance_m":120}]}"#;

@@ -157,9 +157,9 @@ fn hostile_samples_and_flags_are_refused() {
         (words("sample fading --law rician:k=3 --format csv"), "json, npy"),
         (words("sample fading"), "--law"),
         (words("sample"), "Problems"),
-        (fading(&["--method", "p-gnn"]), "--fading has no meaning for p-gnn"),
+        (fading(&["--method", "p-gnn"]), "--fading does not apply to p-gnn"),
         (fading(&["--deviations", "-1"]), "--deviations is -1, expected a number from 0 to 100"),
-        (train(&["--deviations", "3"]), "--deviations has no meaning for p-gnn"),
+        (train(&["--deviations", "3"]), "--deviations does not apply to p-gnn"),
         (
             words("train qos-power --fading samples.npy --out never.safetensors"),
             "unexpected argument '--fading'",

@@ -255,14 +255,14 @@ fn flags_of_another_kind_of_model_are_refused_with_its_name() {
         let input: &[&str] = if verb == "allocate" { &["--input", "-"] } else { &[] };
         let refused = run(&[&[verb, model], input, flags].concat(), "");
         assert_eq!(refused.code, 2, "{verb} {flags:?}");
-        let end = format!("{name}; leave it out\n");
+        let end = format!("{name}; remove it\n");
         assert!(refused.stderr.ends_with(&end), "{verb} {flags:?}: {}", refused.stderr);
-        let start = format!("error: {} has no meaning for ", flags[0]);
+        let start = format!("error: {} does not apply to ", flags[0]);
         assert!(refused.stderr.starts_with(&start), "{verb} {flags:?}: {}", refused.stderr);
     }
     let cells = run(&["diagnose", &paper, "--epsilon", "1e-6"], "");
     assert_eq!(cells.code, 2);
-    assert!(cells.stderr.contains("--epsilon has no meaning for a model"), "{}", cells.stderr);
+    assert!(cells.stderr.contains("--epsilon does not apply to a model"), "{}", cells.stderr);
     // Only models for urllc can be calibrated.
     for (model, name) in
         [(&band, "band.safetensors"), (&power, "power.safetensors"), (&links, "links.safetensors")]

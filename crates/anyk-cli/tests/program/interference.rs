@@ -185,15 +185,15 @@ fn stray_flags_are_refused_by_name() {
         (&["urllc", "--iterations", "5"], [unexpected, "'--iterations'"]),
         (
             &["interference", "--method", "greedy", "--trace"],
-            ["--trace has no meaning for", "other than wmmse"],
+            ["--trace does not apply to", "other than wmmse"],
         ),
         (&["link-scheduling", "--random-starts", "2"], [unexpected, "'--random-starts'"]),
         (&["link-scheduling", "--tolerance", "1e-3"], [unexpected, "'--tolerance'"]),
         (
             &["interference", "--method", "exact", "--iterations", "5"],
-            ["--iterations has no meaning for", "other than wmmse and fplinq"],
+            ["--iterations does not apply to", "other than wmmse and fplinq"],
         ),
-        (&["interference", "--seed", "5"], ["--seed has no meaning for", "`random_starts`"]),
+        (&["interference", "--seed", "5"], ["--seed does not apply to", "`random_starts`"]),
         (&["interference", "--p-max", "-1"], ["--p-max is -1", "expected a positive number"]),
         (&["interference", "--noise", "0"], ["--noise is 0", "expected a positive number"]),
         (

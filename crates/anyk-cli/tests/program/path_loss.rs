@@ -145,7 +145,7 @@ fn bad_values_are_told_by_their_options() {
         (&["--path-loss", "rma", "--carrier-ghz", "x"], "--carrier-ghz is x, expected a number"),
         (
             &["--carrier-ghz", "2"],
-            "--carrier-ghz has no meaning for the path loss log-distance; leave it out",
+            "--carrier-ghz does not apply to the path loss log-distance; remove it",
         ),
         (
             &["--shadowing", "standard"],
@@ -189,7 +189,7 @@ fn bad_values_in_the_file_are_told_by_their_fields() {
         (
             "uma",
             "base_height_m = 30",
-            "base_height_m is 30, expected 25, the one height for which TR 38.901 gives uma",
+            "base_height_m is 30, expected 25, the only height for which TR 38.901 defines uma",
         ),
         (
             "uma",
@@ -199,9 +199,9 @@ fn bad_values_in_the_file_are_told_by_their_fields() {
         (
             "uma",
             "street_width_m = 20",
-            "street_width_m has no meaning for the path loss uma; leave it out",
+            "street_width_m does not apply to the path loss uma; remove it",
         ),
-        ("uma", "slope_db = 30", "slope_db has no meaning for the path loss uma; leave it out"),
+        ("uma", "slope_db = 30", "slope_db does not apply to the path loss uma; remove it"),
         (
             "inf-sl",
             "clutter_density = 0.6",
@@ -210,7 +210,7 @@ fn bad_values_in_the_file_are_told_by_their_fields() {
         (
             "inf-dl",
             "base_height_m = 7",
-            "base_height_m is 7, expected at most the height of the clutter, 6: the base station of inf-dl stands within it",
+            "base_height_m is 7, expected at most the height of the clutter, 6: the base station of inf-dl is within it",
         ),
         (
             "inf-sh",
@@ -220,7 +220,7 @@ fn bad_values_in_the_file_are_told_by_their_fields() {
         (
             "inf-dh-nlos",
             "clutter_height_m = 5",
-            "clutter_height_m has no meaning for the path loss inf-dh-nlos; leave it out",
+            "clutter_height_m does not apply to the path loss inf-dh-nlos; remove it",
         ),
     ];
     for (model, line, message) in table {

@@ -117,8 +117,8 @@ fn certifies_what_other_networks_say() {
     // The cell of the model cannot be changed.
     let moved = run(&[&allocate[..], &["--antennas", "4"]].concat(), FIVE);
     assert_eq!(moved.code, 2);
-    let why = "a model for urllc (m-gnn); leave it out";
-    for word in ["--antennas has no meaning for", "model.safetensors", why] {
+    let why = "a model for urllc (m-gnn); remove it";
+    for word in ["--antennas does not apply to", "model.safetensors", why] {
         assert!(moved.stderr.contains(word), "{}", moved.stderr);
     }
 }
@@ -128,7 +128,7 @@ fn flags_without_a_meaning_are_refused() {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
     let never = path("never.safetensors");
-    let any = "has no meaning for price; leave it out";
+    let any = "does not apply to price; remove it";
     for (flags, words) in [
         (&["urllc", "--method", "price", "--epsilon-d", "5e-6"][..], ["--epsilon-d", any]),
         (&["urllc", "--method", "price", "--preset", "paper"], ["--preset", any]),
@@ -143,7 +143,7 @@ fn flags_without_a_meaning_are_refused() {
         ),
         (
             &["urllc", "--method", "p-gnn", "--fading", "g.npy"],
-            ["--fading", "has no meaning for p-gnn"],
+            ["--fading", "does not apply to p-gnn"],
         ),
         (&["qos-power", "--method", "price"], ["unexpected argument '--method'", "Usage"]),
         (
@@ -167,8 +167,8 @@ fn flags_without_a_meaning_are_refused() {
     assert_eq!(run(&args, "").code, 0);
     let outcome = run(&["allocate", &model, "--input", "-", "--certify"], FIVE);
     assert_eq!(outcome.code, 2);
-    let why = "a model for qos-power (m-gnn); leave it out";
-    for word in ["--certify has no meaning for", "closed.safetensors", why] {
+    let why = "a model for qos-power (m-gnn); remove it";
+    for word in ["--certify does not apply to", "closed.safetensors", why] {
         assert!(outcome.stderr.contains(word), "{}", outcome.stderr);
     }
 }

@@ -80,7 +80,7 @@ fn seeds_are_trained_side_by_side_and_share_the_outer_function() {
     let before = ["p-3.safetensors", "p.safetensors.outer"].map(written);
     let outcome = shell(&format!("{TRAIN} --seeds 3..8"), broken.path());
     assert_eq!(outcome.code, 0, "{}", outcome.stderr);
-    assert!(outcome.stderr.contains("seed 3: the model is there already"), "{}", outcome.stderr);
+    assert!(outcome.stderr.contains("seed 3: the model file already exists"), "{}", outcome.stderr);
     assert!(!outcome.stderr.contains("seed 8:"), "{}", outcome.stderr);
     assert_eq!(["p-3.safetensors", "p.safetensors.outer"].map(written), before);
     for name in models {
@@ -126,7 +126,7 @@ fn other_settings_are_trained_again() {
     let (first, _) = train("");
     let (again, told) = train("");
     assert!(again == first);
-    assert_eq!(told.matches("the model is there already").count(), 2, "{told}");
+    assert_eq!(told.matches("the model file already exists").count(), 2, "{told}");
     let (wide, told) = train("--train-k 5");
     assert!(wide[0] != first[0] && wide[1] != first[1] && !told.contains("already"), "{told}");
     assert!(wide[2] == first[2]);

@@ -332,7 +332,7 @@ def sample(problem: str, k: int, count: int = 1, seed: int = 0, **given: Option)
     of_cell = {name: value for name, value in given.items() if name in _names(problem, "assess")}
     for name in given:
         if name not in of_sample and name not in of_cell:
-            raise InputError(f"{name} has no meaning for cells of {problem}; leave it out")
+            raise InputError(f"{name} does not apply to cells of {problem}; remove it")
     return _anyk.sample(problem, {**of_sample, "k": k, "count": count, "seed": seed}, of_cell)
 
 

@@ -19,11 +19,11 @@ const LIGHT_M_S: f64 = 2.998e8;
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct ShortRange {
-    /// Carrier frequency, GHz.
+    /// Carrier frequency, in GHz.
     pub carrier_ghz: f64,
-    /// Height of both antennas, m.
+    /// Height of both antennas, in m.
     pub height_m: f64,
-    /// Gain of the antennas, dB, once for each path.
+    /// Gain of the antennas in dB, applied once per path.
     pub antenna_gain_db: f64,
 }
 
@@ -34,10 +34,10 @@ impl Default for ShortRange {
 }
 
 impl ShortRange {
-    /// At 2.4 GHz between handsets.
+    /// Parameters for handsets at 2.4 GHz.
     pub const DEFAULT: Self = Self { carrier_ghz: 2.4, height_m: 1.5, antenna_gain_db: 2.5 };
 
-    /// Power gain at a distance in m.
+    /// Returns the power gain at a distance in m.
     pub fn gain(&self, distance_m: f64) -> f64 {
         let wavelength_m = LIGHT_M_S / (1e9 * self.carrier_ghz);
         let heights = self.height_m * self.height_m;
@@ -50,39 +50,39 @@ impl ShortRange {
     }
 }
 
-/// A field of device-to-device pairs at constant density: more pairs, a larger field.
+/// Field of device-to-device pairs with a constant density, so that the field grows with the number of pairs.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct D2dField {
-    /// Pairs on a square kilometre.
+    /// Number of pairs per square kilometre.
     pub pairs_per_km2: f64,
-    /// Shortest link, m.
+    /// Minimum length of a link, in m.
     pub min_link_m: f64,
-    /// Longest link, m.
+    /// Maximum length of a link, in m.
     pub max_link_m: f64,
     /// Path loss.
     pub path_loss: ShortRange,
-    /// Transmit power, dBm.
+    /// Transmit power, in dBm.
     pub power_dbm: f64,
-    /// Noise density, dBm/Hz.
+    /// Noise density, in dBm/Hz.
     pub noise_density_dbm_hz: f64,
-    /// Bandwidth, MHz.
+    /// Bandwidth, in MHz.
     pub bandwidth_mhz: f64,
-    /// Which paths have the gain of the antennas.
+    /// Paths to which the antenna gain applies.
     pub antennas: AntennaGain,
-    /// Shortest path between a transmitter and any receiver, m: a layout with a shorter one is drawn again. With 0
-    /// none is, and paths shorter than the shortest link count as that long.
+    /// Minimum length of a path between a transmitter and any receiver, in m. A layout with a shorter path is drawn
+    /// again. With 0, no layout is drawn again, and shorter paths count as the minimum length of a link.
     pub min_path_m: f64,
 }
 
-/// Which paths have the gain of the antennas.
+/// Paths to which the antenna gain applies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum AntennaGain {
-    /// All of them, interference too.
+    /// All paths, including interference.
     #[default]
     All,
-    /// Those from a transmitter to its own receiver: antennas that are aimed at each other.
+    /// Only direct paths from a transmitter to its receiver: the antennas are aimed at each other.
     Own,
 }
 
@@ -93,7 +93,7 @@ impl Default for D2dField {
 }
 
 impl D2dField {
-    /// 50 pairs on a square kilometre.
+    /// Default field with 50 pairs per square kilometre.
     pub const DEFAULT: Self = Self {
         pairs_per_km2: 50.0,
         min_link_m: 2.0,
@@ -106,34 +106,35 @@ impl D2dField {
         min_path_m: 0.0,
     };
 
-    /// The field of the public code of "Spatial Deep Learning for Wireless Scheduling" (Cui, Shen, Yu, 2019) and of what was compared with it
-    /// since: antennas gain on a transmitter's own link alone, and no path is under a metre.
+    /// Field of the public code of "Spatial Deep Learning for Wireless Scheduling" (Cui, Shen, Yu, 2019), and of
+    /// later work that was compared with it. The antenna gain applies only to direct links, and no path is shorter
+    /// than 1 m.
     pub const PUBLISHED: Self =
         Self { antennas: AntennaGain::Own, min_path_m: 1.0, ..Self::DEFAULT };
 }
 
-/// Where the devices are, m.
+/// Positions of the devices, in m.
 #[derive(Debug, Clone, PartialEq)]
 pub struct D2dLayout {
-    /// Transmitters.
+    /// Positions of the transmitters.
     pub transmitters_m: Vec<[f64; 2]>,
-    /// Receivers, in the same order.
+    /// Positions of the receivers, in the same order.
     pub receivers_m: Vec<[f64; 2]>,
 }
 
 impl D2dField {
-    /// Transmit power, W.
+    /// Returns the transmit power in W.
     pub fn power_w(&self) -> f64 {
         Watt::from(Dbm(self.power_dbm)).0
     }
 
-    /// Noise power, W.
+    /// Returns the noise power in W.
     pub fn noise_w(&self) -> f64 {
         Watt::from(Dbm(self.noise_density_dbm_hz)).0 * 1e6 * self.bandwidth_mhz
     }
 
-    /// Random places: transmitters uniform on the square field, each receiver at a uniform distance and
-    /// in a uniform direction from its own, drawn again while it lies outside.
+    /// Draws a layout. Transmitters are uniform on the square field. Each receiver is at a uniform distance and in a
+    /// uniform direction from its transmitter, and is drawn again if it is outside the field.
     pub fn layout(&self, seed: u64, size: usize, index: u64) -> D2dLayout {
         let mut rng = realization_rng(seed, size, index);
         loop {
@@ -148,7 +149,7 @@ impl D2dField {
         let side_m = 1e3 * (size as f64 / self.pairs_per_km2).sqrt();
         let (mut transmitters_m, mut receivers_m) = (Vec::new(), Vec::new());
         for _ in 0..size {
-            // A corner of the field leaves a quarter of all directions, so that this ends.
+            // In a corner of the field, a quarter of all directions remain, so the loop ends.
             let [x, y] = [rng.random_range(0.0..side_m), rng.random_range(0.0..side_m)];
             let receiver = loop {
                 let length = rng.random_range(self.min_link_m..=self.max_link_m);
@@ -164,9 +165,9 @@ impl D2dField {
         D2dLayout { transmitters_m, receivers_m }
     }
 
-    /// All gains of a layout.
+    /// Returns all gains of a layout.
     pub fn gains(&self, layout: &D2dLayout) -> GainMatrix {
-        // Devices closer than this would leave the model's range.
+        // Closer devices would be outside the range of the model.
         let least_m = if self.min_path_m > 0.0 { self.min_path_m } else { self.min_link_m };
         let gains = layout.receivers_m.iter().enumerate().flat_map(|(link, receiver)| {
             layout.transmitters_m.iter().enumerate().map(move |(other, transmitter)| {
@@ -183,7 +184,7 @@ impl D2dField {
 }
 
 impl D2dField {
-    /// Power gain of a path that is not a transmitter's own, at a distance in m.
+    /// Returns the power gain of an interfering path at a distance in m.
     pub fn interference_gain(&self, distance_m: f64) -> f64 {
         let antenna_gain_db = match self.antennas {
             AntennaGain::All => self.path_loss.antenna_gain_db,
@@ -194,7 +195,7 @@ impl D2dField {
 }
 
 impl D2dLayout {
-    /// The shortest path between a transmitter and any receiver, m.
+    /// Returns the length of the shortest path between a transmitter and any receiver, in m.
     fn shortest_path_m(&self) -> f64 {
         let paths = self.receivers_m.iter().flat_map(|receiver| {
             self.transmitters_m.iter().map(move |transmitter| distance(receiver, transmitter))
@@ -211,8 +212,8 @@ fn distance(a: &[f64; 2], b: &[f64; 2]) -> f64 {
 mod tests {
     use super::*;
 
-    /// Golden, by hand from the recommendation's formula: λ = 0.12492 m, R_bp = 72.05 m,
-    /// L_bp = 71.18 dB, so 77.18 dB at the breakpoint and 40·log10(10) more at ten times it.
+    /// Reference values computed by hand from the recommendation's formula: λ = 0.12492 m, R_bp = 72.05 m, L_bp =
+    /// 71.18 dB, so 77.18 dB at the breakpoint and 40·log10(10) more at ten times the distance.
     #[test]
     fn path_loss_at_and_beyond_the_breakpoint() {
         let model = ShortRange { antenna_gain_db: 0.0, ..ShortRange::default() };
@@ -222,7 +223,7 @@ mod tests {
         assert!((db(7.2048) + 57.18).abs() < 0.01, "{}", db(7.2048));
     }
 
-    /// The published field: antennas on the own link alone, and no path under a metre.
+    /// Tests the published field: antenna gain only on direct links, and no path shorter than 1 m.
     #[test]
     fn the_published_field_aims_its_antennas() {
         let (ours, published) = (D2dField::DEFAULT, D2dField::PUBLISHED);
@@ -231,10 +232,10 @@ mod tests {
         let ratio_db = |link: usize, other: usize| {
             10.0 * (ours.row(link)[other] / theirs.row(link)[other]).log10()
         };
-        // The same links; interference is weaker by the gain of the antennas.
+        // Direct gains are equal; interference is weaker by the antenna gain.
         assert!(ratio_db(3, 3).abs() < 1e-9);
         assert!((ratio_db(3, 4) - 2.5).abs() < 1e-9, "{}", ratio_db(3, 4));
-        // Where devices stand close together, layouts are drawn again.
+        // Dense layouts are drawn again.
         let crowded = D2dField { pairs_per_km2: 50_000.0, max_link_m: 5.0, ..published };
         for index in 0..20 {
             assert!(crowded.layout(1, 10, index).shortest_path_m() >= 1.0);

@@ -6,8 +6,8 @@ use rand::Rng;
 use rand_distr::{Distribution, Gamma};
 use statrs::function::gamma::ln_gamma;
 
-/// Rayleigh fading over `N_t` antennas: `g = ‖h‖²` with `h` a vector of `N_t` standard complex
-/// Gaussians, so `g ~ Gamma(N_t, 1)` (paper, section V-A; `E[g] = N_t`).
+/// Rayleigh fading over `N_t` antennas: `g = ‖h‖²`, where `h` is a vector of `N_t` standard complex Gaussians. So
+/// `g ~ Gamma(N_t, 1)` with `E[g] = N_t` (paper, section V-A).
 ///
 /// ```
 /// use anyk::channel::Fading;
@@ -19,20 +19,20 @@ use statrs::function::gamma::ln_gamma;
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Fading {
-    /// Antennas at the base station, `N_t ≥ 1`.
+    /// Number of antennas at the base station, `N_t ≥ 1`.
     pub antennas: u32,
 }
 
 impl Fading {
-    /// One draw of the small-scale gain `g` (no unit).
+    /// Draws a small-scale gain `g` (no unit).
     pub fn sample<R: Rng + ?Sized>(&self, rng: &mut R) -> f64 {
-        // Gamma refuses only shapes that are not positive; N_t ≥ 1 is checked by the config.
+        // `Gamma::new` fails only for shapes that are not positive; the config checks N_t ≥ 1.
         Gamma::new(f64::from(self.antennas.max(1)), 1.0).map_or(f64::NAN, |gamma| gamma.sample(rng))
     }
 }
 
-/// Nodes `g_i` and weights `w_i` (which sum to 1) such that `E_g[f(g)] ≈ Σ w_i f(g_i)`: for
-/// `g ~ Gamma(N_t, 1)`, for any [`FadingLaw`](crate::channel::FadingLaw), or for the empirical measure of
+/// Nodes `g_i` and weights `w_i` (with sum 1) such that `E_g[f(g)] ≈ Σ w_i f(g_i)`: for `g ~ Gamma(N_t, 1)`, for any
+/// [`FadingLaw`](crate::channel::FadingLaw), or for the empirical distribution of
 /// [`FadingSamples`](crate::channel::FadingSamples).
 ///
 /// ```
@@ -48,33 +48,33 @@ pub struct FadingQuadrature {
 }
 
 impl FadingQuadrature {
-    /// Trapezoidal rule in `t = ln g`: `E[f] = ∫ f(e^t) exp(N_t t − e^t) / Γ(N_t) dt`.
+    /// Builds the trapezoidal rule in `t = ln g`: `E[f] = ∫ f(e^t) exp(N_t t − e^t) / Γ(N_t) dt`.
     ///
     /// The integrand is analytic in a strip around the real axis and vanishes at both ends. So the rule converges
     /// geometrically at any signal-to-noise ratio and number of antennas: to 1e-15 with 60 points at `N_t = 8`.
     ///
-    /// Tails of the density below `e^(−46 − depth)` are cut off. Expectations as small as
-    /// `e^(−depth)`, which deep fades alone make up, then keep the full accuracy.
+    /// Tails of the density below `e^(−46 − depth)` are cut off. So expectations as small as `e^(−depth)`, to which
+    /// only deep fades contribute, keep the full accuracy.
     pub fn log_trapezoid(antennas: u32, depth: f64) -> Self {
         let shape = f64::from(antennas.max(1));
-        // The error is about exp(−2π d / h) with d the half width of the strip of analyticity,
-        // π/2 less what the density's growth off the axis takes; the density narrows as
-        // 1/sqrt(N_t). The step is fixed by the test against closed forms.
+        // The error is about exp(−2π d / h). Here d is the half-width of the strip of analyticity: π/2 minus the part
+        // lost to the growth of the density off the axis. The density narrows as 1/sqrt(N_t). The step is determined
+        // by the test against closed forms.
         let step = 0.037 * TAU / (1.0 + shape / 8.0).sqrt();
         let ln_density = |t: f64| shape * t - t.exp() - ln_gamma(shape);
         let centre = shape.ln();
         Self::of_ln_density((centre, centre), step, depth, ln_density)
     }
 
-    /// Trapezoidal rule with the given step for a density over `t = ln g`, given by its logarithm. All of
-    /// the density's peaks are between the two centres; tails below `e^(−46 − depth)` are cut off.
+    /// Builds the trapezoidal rule with the given step for a density over `t = ln g`, given by its logarithm. All
+    /// peaks of the density must be between the two centres. Tails below `e^(−46 − depth)` are cut off.
     pub(crate) fn of_ln_density(
         (lowest, highest): (f64, f64),
         step: f64,
         depth: f64,
         ln_density: impl Fn(f64) -> f64,
     ) -> Self {
-        // e^(−46) = 1e-20: nothing that f64 could see.
+        // e^(−46) = 1e-20 is below the resolution of f64.
         let cut = -46.0 - depth.clamp(0.0, 600.0);
         let count = |from: f64, step: f64| {
             (1..).take_while(|&i| ln_density(from + f64::from(i) * step) > cut).count()
@@ -93,7 +93,7 @@ impl FadingQuadrature {
         Self::normalised(nodes, weights)
     }
 
-    /// Nodes, ascending, with weights that are scaled to sum to 1.
+    /// Builds a rule from ascending nodes, with the weights scaled to the sum 1.
     pub(super) fn normalised(nodes: Vec<f64>, mut weights: Vec<f64>) -> Self {
         let sum: f64 = weights.iter().sum();
         for weight in &mut weights {
@@ -102,17 +102,17 @@ impl FadingQuadrature {
         Self { nodes, weights }
     }
 
-    /// Nodes, ascending.
+    /// Returns the nodes in ascending order.
     pub fn nodes(&self) -> &[f64] {
         &self.nodes
     }
 
-    /// Weights, in the order of the nodes.
+    /// Returns the weights, in the order of the nodes.
     pub fn weights(&self) -> &[f64] {
         &self.weights
     }
 
-    /// `E_g[f(g)]`.
+    /// Returns `E_g[f(g)]`.
     pub fn expectation(&self, f: impl Fn(f64) -> f64) -> f64 {
         self.nodes.iter().zip(&self.weights).map(|(&g, &w)| w * f(g)).sum()
     }
@@ -144,7 +144,7 @@ mod tests {
         }
     }
 
-    /// `E[(1 + x g)^(−c)]` from 30-digit adaptive quadrature (mpmath 1.3, mp.quad in ln g).
+    /// Compares `E[(1 + x g)^(−c)]` with 30-digit adaptive quadrature (mpmath 1.3, mp.quad in ln g).
     #[test]
     fn branch_point_integrand_to_machine_precision() {
         let golden = [

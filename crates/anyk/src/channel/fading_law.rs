@@ -1,4 +1,4 @@
-//! Laws of small-scale fading other than the paper's: for judging what was learned from samples alone.
+//! Fading distributions other than the paper's, to evaluate policies that were learned only from samples.
 
 use std::f64::consts::{LN_10, TAU};
 use std::fmt;
@@ -11,16 +11,16 @@ use statrs::function::gamma::ln_gamma;
 use crate::channel::{Fading, FadingQuadrature};
 use crate::invalid::Invalid;
 
-/// A law of the small-scale gain `g` over `N_t` antennas. Every law has mean `N_t`, as the paper's has, so
-/// that the large-scale gain keeps its meaning.
+/// Distribution of the small-scale gain `g` over `N_t` antennas. Every distribution has the mean `N_t`, as in the
+/// paper, so that the large-scale gain keeps its meaning.
 ///
-/// | name | law of `g` |
+/// | name | distribution of `g` |
 /// | --- | --- |
-/// | `rayleigh` | `Gamma(N_t, 1)`, the paper's |
+/// | `rayleigh` | `Gamma(N_t, 1)`, as in the paper |
 /// | `nakagami:m=2` | each antenna's gain is `Gamma(m, 1/m)` |
-/// | `rician:k=3` | each antenna has a line of sight of `K` times the power of the rest |
-/// | `shadowed:sigma_db=4` | Rayleigh, times a log-normal factor common to the antennas |
-/// | `mixture:share=0.1,loss_db=10` | Rayleigh; for a share of the time behind an obstacle |
+/// | `rician:k=3` | each antenna has a line of sight with `K` times the power of the scattered part |
+/// | `shadowed:sigma_db=4` | Rayleigh, times a log-normal factor that all antennas share |
+/// | `mixture:share=0.1,loss_db=10` | Rayleigh, behind an obstacle for a share of the time |
 ///
 /// ```
 /// use anyk::channel::FadingLaw;
@@ -41,33 +41,33 @@ pub enum FadingLaw {
     },
     /// Rician fading at each antenna.
     Rician {
-        /// Power of the line of sight over that of the rest, 0 for Rayleigh.
+        /// Power of the line of sight divided by that of the scattered part; 0 for Rayleigh.
         k: f64,
     },
     /// Rayleigh fading with log-normal shadowing.
     Shadowed {
-        /// Standard deviation of the shadowing, dB.
+        /// Standard deviation of the shadowing, in dB.
         sigma_db: f64,
     },
-    /// Rayleigh fading that is behind an obstacle for a share of the time.
+    /// Rayleigh fading behind an obstacle for a share of the time.
     Mixture {
         /// Share of the time behind the obstacle.
         share: f64,
-        /// What the obstacle takes away, dB.
+        /// Loss caused by the obstacle, in dB.
         loss_db: f64,
     },
 }
 
-/// What is accepted, in words.
+/// Description of the accepted values, for errors.
 const EXPECTED: &str = "rayleigh, nakagami:m=2 (m from 0.5 to 100), rician:k=3 (k from 0 to 100), \
                         shadowed:sigma_db=4 (from 0.1 to 12) or mixture:share=0.1,loss_db=10 (share from \
                         0.001 to 0.999, loss from 0 to 40)";
 
-/// Natural logarithm of a power ratio for each dB.
+/// Natural logarithm of a power ratio of 1 dB.
 const LN_PER_DB: f64 = LN_10 / 10.0;
 
 impl FadingLaw {
-    /// Those that a learned answer is shown on.
+    /// Distributions on which learned policies are demonstrated.
     pub const SHOWN: [Self; 5] = [
         Self::Rayleigh,
         Self::Nakagami { m: 2.0 },
@@ -76,7 +76,7 @@ impl FadingLaw {
         Self::Mixture { share: 0.1, loss_db: 10.0 },
     ];
 
-    /// One draw of `g`.
+    /// Draws a gain `g`.
     pub fn sample<R: Rng + ?Sized>(&self, antennas: u32, rng: &mut R) -> f64 {
         let antennas = antennas.max(1);
         let rayleigh = Fading { antennas };
@@ -102,8 +102,9 @@ impl FadingLaw {
         }
     }
 
-    /// Expectations over the true law: a trapezoidal rule in `ln g`, whose density is analytic for every
-    /// law here, so that it converges geometrically ([`FadingQuadrature::log_trapezoid`]).
+    /// Returns a quadrature rule for expectations over the exact distribution: the trapezoidal rule in `ln g`. The
+    /// density is analytic for every distribution here, so the rule converges geometrically
+    /// ([`FadingQuadrature::log_trapezoid`]).
     pub fn quadrature(&self, antennas: u32, depth: f64) -> FadingQuadrature {
         let shape = f64::from(antennas.max(1));
         let step = |shape: f64| 0.037 * TAU / (1.0 + shape / 8.0).sqrt();
@@ -119,7 +120,7 @@ impl FadingLaw {
             }
             Self::Rician { k } => {
                 let (mean, ln_scale) = (shape * k, k.ln_1p());
-                // Twelve deviations of the Poisson law and more, on the far side of each exponential tail.
+                // More than twelve deviations of the Poisson distribution, beyond each exponential tail.
                 let reach = (14.0 * mean.sqrt()).max(60.0);
                 let (first, last) = ((mean - reach).max(0.0).floor(), (mean + reach).ceil());
                 let law: Vec<(f64, f64)> = (0..)
@@ -145,8 +146,8 @@ impl FadingLaw {
             }
             Self::Shadowed { sigma_db } => {
                 let sigma = sigma_db * LN_PER_DB;
-                // Convolution of the two densities in ln g, by the same rule: as fine as the narrower of
-                // the two asks for, as far as the wider one reaches.
+                // Convolution of the two densities in ln g by the same rule. The step suits the narrower density, and
+                // the range the wider one.
                 let inner = 0.4 * sigma.min(1.0 / shape.sqrt());
                 let reach = (2.0 * (46.0 + depth.clamp(0.0, 600.0))).sqrt() * sigma;
                 #[allow(clippy::cast_possible_truncation)]
@@ -178,7 +179,7 @@ impl FadingLaw {
         }
     }
 
-    /// Whether the parameters are in range; NaN is in none.
+    /// Returns whether the parameters are in range; NaN never is.
     fn is_sound(&self) -> bool {
         match *self {
             Self::Rayleigh => true,
@@ -192,7 +193,7 @@ impl FadingLaw {
     }
 }
 
-/// Factors of the clear and of the blocked state that give the mixture the mean of Rayleigh fading.
+/// Returns the factors of the clear and the blocked state for which the mixture has the mean of Rayleigh fading.
 fn mixture_scales(share: f64, loss_db: f64) -> (f64, f64) {
     let blocked = (-loss_db * LN_PER_DB).exp();
     let mean = 1.0 - share + share * blocked;
@@ -200,11 +201,11 @@ fn mixture_scales(share: f64, loss_db: f64) -> (f64, f64) {
 }
 
 fn gamma<R: Rng + ?Sized>(shape: f64, rng: &mut R) -> f64 {
-    // Gamma refuses only shapes that are not positive, which a sound law does not have.
+    // `Gamma::new` fails only for shapes that are not positive, which a valid distribution does not have.
     Gamma::new(shape, 1.0).map_or(f64::NAN, |law| law.sample(rng))
 }
 
-/// `ln Σ e^x` without overflow.
+/// Returns `ln Σ e^x` without overflow.
 fn ln_sum(terms: impl Iterator<Item = f64> + Clone) -> f64 {
     let most = terms.clone().fold(f64::NEG_INFINITY, f64::max);
     if most > f64::NEG_INFINITY {
@@ -238,7 +239,7 @@ impl FromStr for FadingLaw {
             .filter_map(|field| field.split_once('='))
             .filter_map(|(name, value)| Some((name.trim(), value.trim().parse().ok()?)))
             .collect();
-        // Every field of the text must have been understood.
+        // Every field of the text must be valid.
         let complete = fields.len() == rest.split(',').filter(|field| !field.is_empty()).count();
         let law = match (name, &fields[..]) {
             ("rayleigh", []) => Some(Self::Rayleigh),
@@ -252,7 +253,7 @@ impl FromStr for FadingLaw {
         };
         law.filter(|law| complete && law.is_sound()).ok_or_else(|| {
             let short: String = text.chars().take(60).collect();
-            Invalid::value("the law of fading", format!("{short:?}"), EXPECTED)
+            Invalid::value("the fading distribution", format!("{short:?}"), EXPECTED)
         })
     }
 }

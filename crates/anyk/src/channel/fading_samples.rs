@@ -1,11 +1,11 @@
-//! Fading that is known by samples alone, as the paper assumes: the empirical measure.
+//! Empirical fading distribution, for fading that is known only by samples, as the paper assumes.
 
 use std::sync::Arc;
 
 use crate::channel::FadingQuadrature;
 use crate::invalid::Invalid;
 
-/// Measured small-scale gains `g`, ascending.
+/// Measured small-scale gains `g`, in ascending order.
 ///
 /// ```
 /// use anyk::channel::FadingSamples;
@@ -19,14 +19,14 @@ pub struct FadingSamples {
     sorted: Vec<f64>,
 }
 
-/// Groups of neighbouring samples in the compressed measure, with two nodes each.
+/// Number of groups of neighbouring samples in the compressed rule, with two nodes each.
 const GROUPS: usize = 96;
 
 impl FadingSamples {
-    /// Fewest samples that are accepted.
+    /// Minimum number of samples.
     pub const LEAST: usize = 500;
 
-    /// Checks the samples, given in any order.
+    /// Checks and sorts the samples.
     pub fn new(samples: Vec<f64>) -> Result<Self, Invalid> {
         if let Some(index) = samples.iter().position(|g| !(1e-100..=1e100).contains(g)) {
             let expected = "a positive number from 1e-100 to 1e100";
@@ -45,26 +45,26 @@ impl FadingSamples {
         Ok(Self { sorted })
     }
 
-    /// The samples, ascending.
+    /// Returns the samples in ascending order.
     pub fn as_slice(&self) -> &[f64] {
         &self.sorted
     }
 
-    /// The empirical measure: every sample a node of weight `1/n`.
+    /// Returns the rule of the empirical distribution: every sample is a node with weight `1/n`.
     pub fn rule(&self) -> Arc<FadingQuadrature> {
         let weights = vec![1.0; self.sorted.len()];
         Arc::new(FadingQuadrature::normalised(self.sorted.clone(), weights))
     }
 
-    /// The empirical measure with few nodes, for solvers that ask it a million times: each group of
-    /// neighbours in `ln g` becomes the two-point Gauss rule of its first three moments. What is left out
-    /// is of fourth order in the groups' width: relative 1e-7 in the QoS at most (tested).
+    /// Returns a rule of the empirical distribution with few nodes, for solvers that evaluate it a million times.
+    /// Each group of neighbours in `ln g` becomes the two-point Gauss rule of its first three moments. The error is
+    /// of fourth order in the width of the groups: at most 1e-7 in the QoS, relatively (tested).
     pub fn compressed_rule(&self) -> Arc<FadingQuadrature> {
         compress(&self.sorted)
     }
 }
 
-/// Two nodes for each group of neighbours.
+/// Computes two nodes for each group of neighbours.
 fn compress(sorted: &[f64]) -> Arc<FadingQuadrature> {
     let (Some(least), Some(most)) = (sorted.first(), sorted.last()) else {
         return Arc::new(FadingQuadrature::normalised(Vec::new(), Vec::new()));
@@ -81,7 +81,7 @@ fn compress(sorted: &[f64]) -> Arc<FadingQuadrature> {
         let moment =
             |power: i32| group.clone().map(|t| (t - mean).powi(power)).sum::<f64>() / total;
         let variance = moment(2);
-        // Equal samples, or one alone: one node.
+        // Equal samples, or a single one, need only one node.
         if variance <= 1e-20 * width * width || end - start < 2 {
             nodes.push(mean.exp());
             node_weights.push(total);

@@ -7,7 +7,7 @@ use crate::invalid::Invalid;
 /// ```
 /// use anyk::channel::GainMatrix;
 /// let gains = GainMatrix::new(2, vec![1.0, 0.1, 0.2, 0.9])?;
-/// assert_eq!(gains.row(1), [0.2, 0.9]);   // what receiver 1 hears
+/// assert_eq!(gains.row(1), [0.2, 0.9]);   // gains from all transmitters to receiver 1
 /// assert_eq!(gains.direct(0), 1.0);
 /// # Ok::<(), anyk::Invalid>(())
 /// ```
@@ -18,7 +18,7 @@ pub struct GainMatrix {
 }
 
 impl GainMatrix {
-    /// From `size·size` gains, row by row.
+    /// Creates a matrix from `size·size` gains, row by row.
     pub fn new(size: usize, gains: Vec<f64>) -> Result<Self, Invalid> {
         if size == 0 {
             return Err(Invalid::value("the number of links", 0, "at least 1"));
@@ -34,14 +34,14 @@ impl GainMatrix {
         Ok(Self { size, gains })
     }
 
-    /// Gains that are sound by construction.
+    /// Creates a matrix from gains that are valid by construction.
     pub(crate) fn from_sound(size: usize, gains: Vec<f64>) -> Self {
         debug_assert!(size > 0 && gains.len() == size * size);
         debug_assert!(gains.iter().all(|gain| gain.is_finite() && *gain >= 0.0));
         Self { size, gains }
     }
 
-    /// Each gain times a factor of its row and its column that keeps it finite.
+    /// Multiplies each gain by a factor of its row and column, which must keep it finite.
     pub(crate) fn scaled(mut self, factor: impl Fn(usize, usize) -> f64) -> Self {
         for (row, line) in self.gains.chunks_exact_mut(self.size).enumerate() {
             for (column, gain) in line.iter_mut().enumerate() {
@@ -51,27 +51,27 @@ impl GainMatrix {
         self
     }
 
-    /// Number of links `K`.
+    /// Returns the number of links `K`.
     pub fn size(&self) -> usize {
         self.size
     }
 
-    /// What a receiver hears from each transmitter.
+    /// Returns the gains from each transmitter to a receiver.
     pub fn row(&self, receiver: usize) -> &[f64] {
         &self.gains[receiver * self.size..(receiver + 1) * self.size]
     }
 
-    /// Gain of a link itself.
+    /// Returns the direct gain of a link.
     pub fn direct(&self, link: usize) -> f64 {
         self.gains[link * self.size + link]
     }
 
-    /// All gains, row by row.
+    /// Returns all gains, row by row.
     pub fn as_slice(&self) -> &[f64] {
         &self.gains
     }
 
-    /// The same network with its links in another order: link `i` is the old link `order[i]`.
+    /// Returns the network with its links in another order: link `i` is the old link `order[i]`.
     pub fn reordered(&self, order: &[usize]) -> Self {
         let gains = order
             .iter()

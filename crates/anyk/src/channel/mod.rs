@@ -1,5 +1,5 @@
-//! From places to channel gains: geometry, path loss and small-scale fading; the gains of one cell's
-//! users, and those between the links of an interference network.
+//! Channel gains: geometry, path loss and small-scale fading, for the users of one cell and for the links of an
+//! interference network.
 
 mod d2d;
 mod fading;

@@ -1,4 +1,4 @@
-//! How the mean received power falls with distance.
+//! Path loss: the decrease of the mean received power with distance.
 
 use std::f64::consts::PI;
 
@@ -6,7 +6,7 @@ use crate::channel::{PathLossModel, Sight, Tr38901};
 use crate::invalid::Invalid;
 use crate::units::Decibel;
 
-/// Path loss, in dB, and the large-scale gain `α = 10^(−PL/10)` that it leaves, a power ratio below 1.
+/// Path loss in dB, and the resulting large-scale gain `α = 10^(−PL/10)`, a power ratio below 1.
 ///
 /// ```text
 /// log-distance   PL(d) = intercept + slope·log10(d / 1 m)          (paper, section V-A: 35.3 + 37.6·log10(d))
@@ -14,7 +14,7 @@ use crate::units::Decibel;
 /// TR 38.901      table 7.4.1-1, see Tr38901
 /// ```
 ///
-/// Distances are in metres; those of TR 38.901 are horizontal, and it adds the heights itself.
+/// Distances are in metres. Those of TR 38.901 are horizontal; the model takes the antenna heights into account.
 ///
 /// ```
 /// use anyk::channel::PathLoss;
@@ -23,23 +23,23 @@ use crate::units::Decibel;
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum PathLoss {
-    /// A straight line over the logarithm of the distance.
+    /// Linear function of the logarithm of the distance.
     LogDistance {
-        /// Loss at one metre, dB.
+        /// Loss at one metre, in dB.
         intercept_db: f64,
-        /// Loss for each decade of distance, dB.
+        /// Loss per decade of distance, in dB.
         slope_db: f64,
     },
-    /// Nothing in the way and nothing around.
+    /// Free space without obstacles and reflections.
     FreeSpace {
-        /// Carrier frequency, GHz.
+        /// Carrier frequency, in GHz.
         carrier_ghz: f64,
     },
-    /// A scenario of 3GPP TR 38.901.
+    /// Scenario of 3GPP TR 38.901.
     Tr38901 {
-        /// The scenario and its place.
+        /// Scenario with its heights and dimensions.
         site: Tr38901,
-        /// Whether users see the base station; `None` where it is drawn for each user.
+        /// Line of sight of the users, or `None` if it is drawn for each user.
         sight: Option<Sight>,
     },
 }
@@ -47,8 +47,8 @@ pub enum PathLoss {
 const LIGHT_M_S: f64 = 299_792_458.0;
 
 impl PathLoss {
-    /// Large-scale gain in decibels, `10·log10(α)`: negative. Without a given line of sight, the mean loss in dB by
-    /// the probability of it.
+    /// Returns the large-scale gain in decibels, `10·log10(α)`, which is negative. If the line of sight is random,
+    /// the loss in dB is averaged over it.
     pub fn gain_db(&self, distance_m: f64) -> Decibel {
         match self {
             Self::LogDistance { intercept_db, slope_db } => {
@@ -68,13 +68,13 @@ impl PathLoss {
         }
     }
 
-    /// Large-scale gain `α` as a power ratio.
+    /// Returns the large-scale gain `α` as a power ratio.
     pub fn gain(&self, distance_m: f64) -> f64 {
         self.gain_db(distance_m).to_ratio()
     }
 
-    /// The gain of a user that is known by its distance: refused where the path loss is not given for it, or where it
-    /// is no function of the distance.
+    /// Returns the gain of a user at a distance. Returns an error if the path loss is not defined for this distance,
+    /// or does not depend only on the distance.
     ///
     /// ```
     /// use anyk::channel::{PathLoss, Scenario, Sight, Tr38901};
@@ -93,18 +93,18 @@ impl PathLoss {
         Ok(self.gain(distance_m))
     }
 
-    /// What a user's distance must be, in words.
+    /// Returns a description of the accepted distances, for errors.
     pub fn distance_expected(&self) -> String {
         let name = self.model().name();
         if self.is_random() {
             return format!(
-                "gain_db instead: users at one distance differ with the path loss {name}"
+                "gain_db instead: with the path loss {name}, users at the same distance have different gains"
             );
         }
         format!("a number of metres {}", self.range_in_words())
     }
 
-    /// Distances for which it is given, in words.
+    /// Returns a description of the distances for which the path loss is defined.
     pub fn range_in_words(&self) -> String {
         let name = self.model().name();
         let (low, high) = self.distances_m();
@@ -119,7 +119,7 @@ impl PathLoss {
         }
     }
 
-    /// Distances for which it is given, m.
+    /// Returns the distances for which the path loss is defined, in m.
     pub fn distances_m(&self) -> (f64, f64) {
         match self {
             Self::LogDistance { .. } | Self::FreeSpace { .. } => (1.0, 1e5),
@@ -127,12 +127,12 @@ impl PathLoss {
         }
     }
 
-    /// Whether users at one distance may have different losses, before any shadowing.
+    /// Returns whether users at the same distance can have different losses, even without shadowing.
     pub fn is_random(&self) -> bool {
         matches!(self, Self::Tr38901 { site, sight } if sight.is_none() || site.draws_environment())
     }
 
-    /// Its name.
+    /// Returns the model of this path loss.
     pub fn model(&self) -> PathLossModel {
         match self {
             Self::LogDistance { .. } => PathLossModel::LogDistance,

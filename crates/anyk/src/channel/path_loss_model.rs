@@ -1,4 +1,4 @@
-//! Path losses by name: what each is made of, what it accepts and what holds where nothing is said.
+//! Path-loss models by name, with their parameters, ranges and defaults.
 
 use std::fmt;
 
@@ -9,7 +9,7 @@ use crate::channel::Sight::{self, Los, Nlos};
 use crate::channel::{PathLoss, Tr38901};
 use crate::invalid::Invalid;
 
-/// A path loss by its name.
+/// Path-loss model by name.
 ///
 /// ```
 /// use anyk::channel::{PathLossModel, Scenario, Sight};
@@ -18,58 +18,58 @@ use crate::invalid::Invalid;
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum PathLossModel {
-    /// `intercept + slope·log10(d)`; the paper's where neither is given.
+    /// `intercept + slope·log10(d)`; the paper's values by default.
     #[default]
     LogDistance,
-    /// The paper's `35.3 + 37.6·log10(d)`, whatever a file says of the two.
+    /// The paper's `35.3 + 37.6·log10(d)`. Values in a file do not change it.
     Paper,
     /// Free space.
     FreeSpace,
-    /// A scenario of 3GPP TR 38.901; without a sight it is drawn for each user.
+    /// Scenario of 3GPP TR 38.901. If no sight is given, it is drawn for each user.
     Tr38901(Scenario, Option<Sight>),
 }
 
 const PAPER_INTERCEPT_DB: f64 = 35.3;
 const PAPER_SLOPE_DB: f64 = 37.6;
 
-/// What a path loss is made of.
+/// Parameter of a path-loss model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PathLossParameter {
-    /// Loss at one metre, dB.
+    /// Loss at one metre, in dB.
     Intercept,
-    /// Loss for each decade of distance, dB.
+    /// Loss per decade of distance, in dB.
     Slope,
-    /// Carrier frequency, GHz.
+    /// Carrier frequency, in GHz.
     Carrier,
-    /// Height of the base station's antenna, m.
+    /// Height of the base station's antenna, in m.
     BaseHeight,
-    /// Height of the users' antennas, m.
+    /// Height of the users' antennas, in m.
     UserHeight,
-    /// Mean width of streets, m.
+    /// Mean width of streets, in m.
     StreetWidth,
-    /// Mean height of buildings, m.
+    /// Mean height of buildings, in m.
     BuildingHeight,
-    /// Share of the floor that is clutter.
+    /// Share of the floor that is covered by clutter.
     ClutterDensity,
-    /// Typical size of clutter, m.
+    /// Typical size of clutter, in m.
     ClutterSize,
-    /// Effective height of clutter, m.
+    /// Effective height of clutter, in m.
     ClutterHeight,
 }
 
-/// The values of a parameter that a path loss is given for.
+/// Range of a parameter for which a path-loss model is defined.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Accepted {
-    /// The least.
+    /// Lower end of the range.
     pub low: f64,
-    /// The most.
+    /// Upper end of the range.
     pub high: f64,
-    /// What holds where none is given; without it, one must be.
+    /// Default value; without one, the parameter must be given.
     pub default: Option<f64>,
 }
 
 impl PathLossParameter {
-    /// All of them.
+    /// All parameters.
     pub const ALL: [Self; 10] = [
         Self::Intercept,
         Self::Slope,
@@ -83,7 +83,7 @@ impl PathLossParameter {
         Self::ClutterHeight,
     ];
 
-    /// Its name in files.
+    /// Returns the name used in files.
     pub fn name(self) -> &'static str {
         match self {
             Self::Intercept => "intercept_db",
@@ -115,9 +115,13 @@ impl PathLossParameter {
 }
 
 impl PathLossModel {
-    /// Name, meaning and value of each.
+    /// Names, descriptions and values of all models.
     pub const ALL: &'static [(&'static str, &'static str, Self)] = &[
-        ("log-distance", "intercept + slope·log10(d), the paper's by default", Self::LogDistance),
+        (
+            "log-distance",
+            "intercept + slope·log10(d), with the paper's values by default",
+            Self::LogDistance,
+        ),
         ("paper", "35.3 + 37.6·log10(d)", Self::Paper),
         ("free-space", "20·log10(4π d f/c)", Self::FreeSpace),
         ("uma-los", "TR 38.901 urban macro (UMa), line of sight", Self::Tr38901(Uma, Some(Los))),
@@ -126,7 +130,7 @@ impl PathLossModel {
             "TR 38.901 urban macro (UMa), no line of sight",
             Self::Tr38901(Uma, Some(Nlos)),
         ),
-        ("uma", "Either, drawn for each user by its probability", Self::Tr38901(Uma, None)),
+        ("uma", "UMa, with line of sight drawn at random for each user", Self::Tr38901(Uma, None)),
         (
             "umi-los",
             "TR 38.901 urban micro (UMi street canyon), line of sight",
@@ -137,15 +141,16 @@ impl PathLossModel {
             "TR 38.901 urban micro (UMi street canyon), no line of sight",
             Self::Tr38901(Umi, Some(Nlos)),
         ),
-        ("umi", "Either, drawn for each user by its probability", Self::Tr38901(Umi, None)),
+        ("umi", "UMi, with line of sight drawn at random for each user", Self::Tr38901(Umi, None)),
         ("rma-los", "TR 38.901 rural macro (RMa), line of sight", Self::Tr38901(Rma, Some(Los))),
         (
             "rma-nlos",
             "TR 38.901 rural macro (RMa), no line of sight",
             Self::Tr38901(Rma, Some(Nlos)),
         ),
-        ("rma", "Either, drawn for each user by its probability", Self::Tr38901(Rma, None)),
-        // All factories have the same loss in line of sight; a base station above the clutter has more of it.
+        ("rma", "RMa, with line of sight drawn at random for each user", Self::Tr38901(Rma, None)),
+        // The loss in line of sight is the same in all factories; a base station above the clutter is in line of
+        // sight more often.
         (
             "inf-los",
             "TR 38.901 indoor factory (InF), line of sight",
@@ -156,50 +161,66 @@ impl PathLossModel {
             "InF without line of sight: sparse clutter, base within it",
             Self::Tr38901(InfSl, Some(Nlos)),
         ),
-        ("inf-sl", "Either, drawn for each user by its probability", Self::Tr38901(InfSl, None)),
+        (
+            "inf-sl",
+            "InF-SL, with line of sight drawn at random for each user",
+            Self::Tr38901(InfSl, None),
+        ),
         (
             "inf-dl-nlos",
             "InF without line of sight: dense clutter, base within it",
             Self::Tr38901(InfDl, Some(Nlos)),
         ),
-        ("inf-dl", "Either, drawn for each user by its probability", Self::Tr38901(InfDl, None)),
+        (
+            "inf-dl",
+            "InF-DL, with line of sight drawn at random for each user",
+            Self::Tr38901(InfDl, None),
+        ),
         (
             "inf-sh-nlos",
             "InF without line of sight: sparse clutter, base above it",
             Self::Tr38901(InfSh, Some(Nlos)),
         ),
-        ("inf-sh", "Either, drawn for each user by its probability", Self::Tr38901(InfSh, None)),
+        (
+            "inf-sh",
+            "InF-SH, with line of sight drawn at random for each user",
+            Self::Tr38901(InfSh, None),
+        ),
         (
             "inf-dh-nlos",
             "InF without line of sight: dense clutter, base above it",
             Self::Tr38901(InfDh, Some(Nlos)),
         ),
-        ("inf-dh", "Either, drawn for each user by its probability", Self::Tr38901(InfDh, None)),
+        (
+            "inf-dh",
+            "InF-DH, with line of sight drawn at random for each user",
+            Self::Tr38901(InfDh, None),
+        ),
     ];
 
-    /// The one of a name.
+    /// Returns the model called `name`, if there is one.
     pub fn by_name(name: &str) -> Option<Self> {
         Self::ALL.iter().find(|entry| entry.0 == name).map(|entry| entry.2)
     }
 
-    /// Its name.
+    /// Returns the name of the model.
     pub fn name(self) -> &'static str {
         let entry = Self::ALL.iter().find(|entry| entry.2 == self);
-        // The others are factories in line of sight, which is the same in all.
+        // The others are factories in line of sight, which share one name.
         entry.map_or("inf-los", |entry| entry.0)
     }
 
-    /// The name of a scenario whose users are drawn with and without line of sight.
+    /// Returns whether users are drawn with and without line of sight.
     pub fn is_mixed(self) -> bool {
         matches!(self, Self::Tr38901(_, None))
     }
 
-    /// Whether the standard says how much shadowing varies.
+    /// Returns whether the standard defines the deviation of the shadowing.
     pub fn has_standard_shadowing(self) -> bool {
         matches!(self, Self::Tr38901(..))
     }
 
-    /// What it accepts for a parameter; `None` where that has no meaning for it.
+    /// Returns the accepted range of a parameter, or `None` if the parameter does not apply to the model.
     pub fn accepts(self, parameter: PathLossParameter) -> Option<Accepted> {
         let range = |low, high, default| Some(Accepted { low, high, default });
         match (self, parameter) {
@@ -209,14 +230,14 @@ impl PathLossModel {
             (Self::LogDistance, PathLossParameter::Slope) => {
                 range(10.0, 60.0, Some(PAPER_SLOPE_DB))
             }
-            // Low enough for any radio, high enough that a metre loses something.
+            // The range covers all radio frequencies, and at its low end the loss at one metre is still positive.
             (Self::FreeSpace, PathLossParameter::Carrier) => range(0.1, 1000.0, None),
             (Self::Tr38901(scenario, sight), parameter) => in_standard(scenario, sight, parameter),
             _ => None,
         }
     }
 
-    /// The path loss with these parameters, each checked.
+    /// Returns the path loss with these parameters after checking each.
     pub fn path_loss(
         self,
         given: impl Fn(PathLossParameter) -> Option<f64>,
@@ -225,7 +246,7 @@ impl PathLossModel {
             self.check(parameter, given(parameter))?;
         }
         let or = |parameter, default: f64| given(parameter).unwrap_or(default);
-        // Checked: it is there for those that have one.
+        // The checks ensure that there is a carrier if the model has one.
         let carrier_ghz = or(PathLossParameter::Carrier, f64::NAN);
         Ok(match self {
             Self::LogDistance | Self::Paper => PathLoss::LogDistance {
@@ -274,7 +295,7 @@ impl PathLossModel {
         let expected = || match self {
             Self::LogDistance => format!("{unit} from {low} to {high}"),
             _ if low < high => format!("{unit} from {low} to {high} for {self}"),
-            _ => format!("{low}, the one height for which TR 38.901 gives {self}"),
+            _ => format!("{low}, the only height for which TR 38.901 defines {self}"),
         };
         match given.or(default) {
             None => Err(Invalid::missing(parameter.name(), expected())),
@@ -286,7 +307,7 @@ impl PathLossModel {
     }
 }
 
-/// What TR 38.901 accepts: table 7.4.1-1 and its notes, table 7.2-4 for factories.
+/// Returns the range that TR 38.901 accepts: table 7.4.1-1 and its notes, and table 7.2-4 for factories.
 fn in_standard(
     scenario: Scenario,
     sight: Option<Sight>,
@@ -294,7 +315,7 @@ fn in_standard(
 ) -> Option<Accepted> {
     let standard = Tr38901::standard(scenario, 1.0);
     let range = |low, high, default| Some(Accepted { low, high, default: Some(default) });
-    // Clutter decides who is in line of sight, and nothing else.
+    // Clutter only affects the probability of line of sight.
     let clutter = scenario.is_factory() && sight.is_none();
     match (parameter, scenario) {
         (PathLossParameter::Carrier, _) => {
@@ -330,7 +351,8 @@ fn in_standard(
     }
 }
 
-/// Whether the base station of a factory stands where its name says, and users within the clutter.
+/// Checks that the base station of a factory is within or above the clutter, as its name says, and that the users are
+/// within it.
 fn check_clutter(site: &Tr38901) -> Result<(), Invalid> {
     let &Tr38901 { base_height_m, user_height_m, clutter_height_m, .. } = site;
     let model = PathLossModel::Tr38901(site.scenario, None);
@@ -342,14 +364,14 @@ fn check_clutter(site: &Tr38901) -> Result<(), Invalid> {
             Ok(())
         } else {
             let expected = format!(
-                "at most the height of the clutter, {clutter_height_m}: the base station of {model} stands within it"
+                "at most the height of the clutter, {clutter_height_m}: the base station of {model} is within it"
             );
             fail(PathLossParameter::BaseHeight, base_height_m, expected)
         };
     }
     if base_height_m < clutter_height_m {
         let expected = format!(
-            "at least the height of the clutter, {clutter_height_m}: the base station of {model} stands above it"
+            "at least the height of the clutter, {clutter_height_m}: the base station of {model} is above it"
         );
         return fail(PathLossParameter::BaseHeight, base_height_m, expected);
     }

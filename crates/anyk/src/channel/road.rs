@@ -1,9 +1,8 @@
-//! Where users are: a straight road that passes the base station.
+//! Positions of users: a straight road that passes the base station.
 
 use rand::{Rng, RngExt};
 
-/// A straight road that passes the base station at distance `d_min`, cut off at the cell's edge
-/// (paper, section V-A).
+/// Straight road that passes the base station at distance `d_min` and ends at the cell's edge (paper, section V-A).
 ///
 /// ```text
 /// d = sqrt(d_min² + x²),   x uniform on [0, sqrt(R² − d_min²)]
@@ -14,8 +13,8 @@ use rand::{Rng, RngExt};
 /// | `d_min` | [`min_distance_m`](Self::min_distance_m) | m |
 /// | `R` | [`cell_radius_m`](Self::cell_radius_m) | m |
 ///
-/// The paper says "users in a road, minimal distance 50 m, radius 250 m"; of the readings of that
-/// sentence this is the one that lands on its tables.
+/// The paper says "users in a road, minimal distance 50 m, radius 250 m". Of the possible readings, this one
+/// reproduces its tables.
 ///
 /// ```
 /// use anyk::channel::Road;
@@ -25,26 +24,26 @@ use rand::{Rng, RngExt};
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Road {
-    /// Distance of the base station from the road, m.
+    /// Distance of the base station from the road, in m.
     pub min_distance_m: f64,
-    /// Distance of the cell's edge from the base station, m.
+    /// Distance of the cell's edge from the base station, in m.
     pub cell_radius_m: f64,
 }
 
 impl Road {
-    /// Length of one half of the road inside the cell, m.
+    /// Returns the length of one half of the road inside the cell, in m.
     pub fn half_length_m(&self) -> f64 {
         (self.cell_radius_m * self.cell_radius_m - self.min_distance_m * self.min_distance_m)
             .max(0.0)
             .sqrt()
     }
 
-    /// Distance to the base station of a user at position `x` along the road, m.
+    /// Returns the distance to the base station of a user at position `x` along the road, in m.
     pub fn distance_m(&self, position_m: f64) -> f64 {
         self.min_distance_m.hypot(position_m)
     }
 
-    /// The distance of one user placed uniformly along the road, m.
+    /// Draws the distance of one user, placed uniformly along the road, in m.
     pub fn sample_distance_m<R: Rng + ?Sized>(&self, rng: &mut R) -> f64 {
         let position: f64 = rng.random();
         self.distance_m(position * self.half_length_m())

@@ -1,4 +1,4 @@
-//! Random cells: reproducible, whatever the number of threads.
+//! Random cells, reproducible for any number of threads.
 
 use rand::RngExt;
 use rand_distr::StandardNormal;
@@ -7,17 +7,17 @@ use crate::channel::{Fading, PathLoss, Road, Shadowing, Sight};
 use crate::math::realization_rng;
 use crate::units::Decibel;
 
-/// Distances in m of `size` users placed at random along the road.
+/// Draws the distances in m of `size` users placed at random along the road.
 pub fn sample_distances_m(road: &Road, seed: u64, size: usize, index: u64) -> Vec<f64> {
     let mut rng = realization_rng(seed, size, index);
     (0..size).map(|_| road.sample_distance_m(&mut rng)).collect()
 }
 
-/// Large-scale gains of `size` users at random along the road, where these are no function of the distance: each user
-/// is in line of sight or not by its probability, and shadowed.
+/// Draws the large-scale gains of `size` users along the road, for path losses that are random at a given distance.
+/// Each user is in line of sight with its probability, and has its own shadowing.
 ///
-/// The users are at the places that [`sample_distances_m`] gives for the same seed. What else is drawn is drawn in an
-/// order of its own, so that shadowing changes nobody's line of sight.
+/// The users have the distances that [`sample_distances_m`] returns for the same seed. The other quantities are drawn
+/// in a fixed order, so that shadowing does not change the line of sight.
 pub fn sample_gains_db(
     road: &Road,
     path_loss: &PathLoss,
@@ -48,14 +48,14 @@ pub fn sample_gains_db(
             Some(Shadowing::Deviation(deviation_db)) => deviation_db,
         };
         let normal: f64 = rng.sample(StandardNormal);
-        // Nobody receives more than is sent, or too little to be written.
+        // The received power must be below the transmitted power, and large enough to be represented.
         Decibel((gain_db + deviation_db * normal).clamp(-299.0, -0.1))
     };
     distances.into_iter().zip(views).map(draw).collect()
 }
 
-/// Gains `g = αh` of `size` users at random along the road, each with a state of Rayleigh fading of its
-/// own: `h ~ Exp(1)`, one antenna (paper, section III-A).
+/// Draws the gains `g = αh` of `size` users placed at random along the road, each with independent Rayleigh fading:
+/// `h ~ Exp(1)`, one antenna (paper, section III-A).
 pub fn sample_faded_gains(
     road: &Road,
     path_loss: &PathLoss,
@@ -67,7 +67,7 @@ pub fn sample_faded_gains(
     let fading = Fading { antennas: 1 };
     let mut draw = || {
         let alpha = path_loss.gain(road.sample_distance_m(&mut rng));
-        // A draw of exactly 0, or of more than the path loss takes away, is no gain of a link.
+        // Clamps gains of 0 and above 1, which no link can have.
         (alpha * fading.sample(&mut rng)).clamp(1e-30, 1.0)
     };
     (0..size).map(|_| draw()).collect()

@@ -7,7 +7,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::invalid::Invalid;
 
-/// How much the losses of users at one distance vary, as a normal law in dB.
+/// Standard deviation of the losses of users at the same distance, which are normal in dB.
 ///
 /// ```
 /// use anyk::channel::Shadowing;
@@ -16,14 +16,14 @@ use crate::invalid::Invalid;
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Shadowing {
-    /// By the standard deviation that TR 38.901 gives for the scenario and the line of sight.
+    /// Standard deviation that TR 38.901 defines for the scenario and the line of sight.
     Standard,
-    /// By this standard deviation, dB.
+    /// Given standard deviation, in dB.
     Deviation(f64),
 }
 
 impl Shadowing {
-    /// What is accepted, in words.
+    /// Description of the accepted values, for errors.
     pub const EXPECTED: &'static str = "standard, or a standard deviation in dB from 0.1 to 20";
 
     fn deviation(deviation_db: f64) -> Result<Self, Invalid> {

@@ -2,7 +2,7 @@
 
 use std::f64::consts::PI;
 
-/// A scenario of the standard (section 7.2).
+/// Scenario of the standard (section 7.2).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scenario {
     /// Urban macro.
@@ -22,27 +22,27 @@ pub enum Scenario {
 }
 
 impl Scenario {
-    /// Whether it is one of the indoor factories.
+    /// Returns whether the scenario is an indoor factory.
     pub fn is_factory(self) -> bool {
         matches!(self, Self::InfSl | Self::InfDl | Self::InfSh | Self::InfDh)
     }
 
-    /// Whether the base station stands above the clutter of its factory.
+    /// Returns whether the base station is above the clutter of its factory.
     pub fn is_above_clutter(self) -> bool {
         matches!(self, Self::InfSh | Self::InfDh)
     }
 }
 
-/// Whether a user sees the base station.
+/// Line of sight between a user and the base station.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Sight {
     /// Line of sight.
     Los,
-    /// None.
+    /// No line of sight.
     Nlos,
 }
 
-/// A scenario with its place: what table 7.4.1-1 asks for beside the distance.
+/// Scenario with its parameters: all that table 7.4.1-1 requires in addition to the distance.
 ///
 /// | symbol | field | unit | used by |
 /// | --- | --- | --- | --- |
@@ -65,33 +65,34 @@ pub enum Sight {
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Tr38901 {
-    /// Which of the scenarios.
+    /// Scenario.
     pub scenario: Scenario,
-    /// Carrier frequency, GHz.
+    /// Carrier frequency, in GHz.
     pub carrier_ghz: f64,
-    /// Height of the base station's antenna, m.
+    /// Height of the base station's antenna, in m.
     pub base_height_m: f64,
-    /// Height of the users' antennas, m.
+    /// Height of the users' antennas, in m.
     pub user_height_m: f64,
-    /// Mean width of streets, m.
+    /// Mean width of streets, in m.
     pub street_width_m: f64,
-    /// Mean height of buildings, m.
+    /// Mean height of buildings, in m.
     pub building_height_m: f64,
-    /// Share of the floor that is clutter.
+    /// Share of the floor that is covered by clutter.
     pub clutter_density: f64,
-    /// Typical size of clutter, m.
+    /// Typical size of clutter, in m.
     pub clutter_size_m: f64,
-    /// Effective height of clutter, m.
+    /// Effective height of clutter, in m.
     pub clutter_height_m: f64,
 }
 
-/// The speed of light as the standard has it in its breakpoints, m/s.
+/// Speed of light as rounded in the breakpoints of the standard, in m/s.
 const LIGHT_M_S: f64 = 3.0e8;
-/// Environment height `h_E` where the standard does not draw it, m.
+/// Environment height `h_E` if the standard does not draw it, in m.
 pub(crate) const ENVIRONMENT_M: f64 = 1.0;
 
 impl Tr38901 {
-    /// The standard's own heights: those of table 7.4.1-1, for factories those of the calibration (table 7.8-7).
+    /// Returns the scenario with the default heights of the standard: those of table 7.4.1-1, and for factories those
+    /// of the calibration (table 7.8-7).
     pub fn standard(scenario: Scenario, carrier_ghz: f64) -> Self {
         let base_height_m = match scenario {
             Scenario::Uma => 25.0,
@@ -116,12 +117,12 @@ impl Tr38901 {
         }
     }
 
-    /// Path loss at a horizontal distance, dB.
+    /// Returns the path loss at a horizontal distance, in dB.
     pub fn loss_db(&self, sight: Sight, distance_m: f64) -> f64 {
         self.loss_over_db(sight, distance_m, ENVIRONMENT_M)
     }
 
-    /// The same where the environment of UMa has another height than 1 m.
+    /// Returns the path loss at a horizontal distance for a given environment height of UMa, in dB.
     pub fn loss_over_db(&self, sight: Sight, distance_m: f64, environment_m: f64) -> f64 {
         let los_db = self.line_of_sight_db(distance_m, environment_m);
         match sight {
@@ -130,7 +131,7 @@ impl Tr38901 {
         }
     }
 
-    /// Standard deviation of log-normal shadowing `σ_SF` at a horizontal distance, dB.
+    /// Returns the standard deviation `σ_SF` of log-normal shadowing at a horizontal distance, in dB.
     pub fn shadowing_db(&self, sight: Sight, distance_m: f64) -> f64 {
         let beyond =
             self.breakpoint_m(ENVIRONMENT_M).is_some_and(|breakpoint| distance_m > breakpoint);
@@ -154,7 +155,7 @@ impl Tr38901 {
         }
     }
 
-    /// Horizontal distances for which the standard gives the loss, m.
+    /// Returns the horizontal distances for which the standard defines the loss, in m.
     pub fn distances_m(&self, sight: Sight) -> (f64, f64) {
         match (self.scenario, sight) {
             (Scenario::Uma | Scenario::Umi, _) | (Scenario::Rma, Sight::Nlos) => (10.0, 5000.0),
@@ -168,8 +169,9 @@ impl Tr38901 {
         }
     }
 
-    /// Horizontal distance at which the loss in line of sight turns steep, m: `d'_BP = 4 h'_BS h'_UT f_c/c` in cities,
-    /// with heights over the environment, and `d_BP = 2π h_BS h_UT f_c/c` in the country. Factories have none.
+    /// Returns the horizontal distance beyond which the loss in line of sight is steeper, in m. In cities it is
+    /// `d'_BP = 4 h'_BS h'_UT f_c/c`, with heights above the environment; in the country it is
+    /// `d_BP = 2π h_BS h_UT f_c/c`. Factories have no breakpoint.
     pub fn breakpoint_m(&self, environment_m: f64) -> Option<f64> {
         let waves_per_m = self.carrier_ghz * 1e9 / LIGHT_M_S;
         match self.scenario {
@@ -187,7 +189,7 @@ impl Tr38901 {
         distance_m.hypot(self.base_height_m - self.user_height_m)
     }
 
-    /// `PL_LOS`.
+    /// Returns `PL_LOS`.
     fn line_of_sight_db(&self, distance_m: f64, environment_m: f64) -> f64 {
         let log_length = self.length_m(distance_m).log10();
         let log_carrier = self.carrier_ghz.log10();
@@ -200,7 +202,7 @@ impl Tr38901 {
                 match beyond {
                     None => intercept_db + slope_db * log_length + carrier_db,
                     Some(breakpoint_m) => {
-                        // 9 and 9.5: what makes the two meet at the breakpoint.
+                        // The standard rounds these factors to 9 and 9.5; here both branches meet at the breakpoint.
                         let turn_db = (40.0 - slope_db) * self.length_m(breakpoint_m).log10();
                         intercept_db + 40.0 * log_length + carrier_db - turn_db
                     }
@@ -216,7 +218,7 @@ impl Tr38901 {
         }
     }
 
-    /// `PL_1` of RMa, at a distance in three dimensions.
+    /// Returns `PL_1` of RMa at a distance in three dimensions.
     fn rural_db(&self, length_m: f64) -> f64 {
         let bulk = self.building_height_m.powf(1.72);
         20.0 * (40.0 * PI * length_m * self.carrier_ghz / 3.0).log10()
@@ -225,7 +227,7 @@ impl Tr38901 {
             + 0.002 * self.building_height_m.log10() * length_m
     }
 
-    /// `PL'_NLOS`, which holds where it is over `PL_LOS`.
+    /// Returns `PL'_NLOS`, which applies where it exceeds `PL_LOS`.
     fn obstructed_db(&self, distance_m: f64) -> f64 {
         let log_length = self.length_m(distance_m).log10();
         let log_carrier = self.carrier_ghz.log10();
@@ -249,7 +251,7 @@ impl Tr38901 {
                     - (3.2 * (11.75 * self.user_height_m).log10().powi(2) - 4.97)
             }
             Scenario::InfSl => factory(33.0, 25.5),
-            // Dense clutter loses no less than sparse.
+            // Dense clutter causes at least the loss of sparse clutter.
             Scenario::InfDl => factory(18.6, 35.7).max(factory(33.0, 25.5)),
             Scenario::InfSh => factory(32.4, 23.0),
             Scenario::InfDh => factory(33.63, 21.9),

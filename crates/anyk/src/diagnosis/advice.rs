@@ -1,81 +1,85 @@
-//! What to recommend, and why: one object that says both, so that they cannot contradict each other.
+//! Recommendation of an output layer and its reason. Both derive from one value, so they cannot contradict each
+//! other.
 
 use serde::Serialize;
 
 use super::{Answer, Diagnosis, Prediction, SizeLaw, Support, output_name};
 use crate::network::{Activation, Output};
 
-/// A policy that has a limit may be this far from it at `K_0` and still be learned by a size-invariant output.
+/// Largest loss, as a ratio, for which a policy with a limit counts as close to it, so that a size-invariant output
+/// can learn it.
 const STILL_FROM: f64 = 0.15;
-/// One that has none may change by this much up to the largest size.
+/// Largest loss, as a ratio, for which a policy without a limit still counts as nearly constant up to the largest
+/// size.
 const SLOW: f64 = 0.05;
-/// What is left of a law when 1/K is taken out, for a normalisation to follow it.
+/// Largest remaining loss, as a ratio, for which a normalization follows a policy that falls roughly as 1/K.
 const SHARE: f64 = 0.1;
-/// The check overrules where it measures so much more loss than with another output, as a factor,
+/// Factor by which the loss must exceed that of another output before the check overrides the size law.
 const WORSE: f64 = 1.05;
-/// beyond so many standard errors.
+/// Standard errors by which two losses must differ before the check overrides the size law.
 const CLEARLY: f64 = 3.0;
-/// The inner function of a normalisation may change by so much when K doubles, percent.
+/// Largest change of the inner function of a normalization when K doubles, in percent, for which it counts as
+/// constant.
 pub(super) const STILL_INNER_PERCENT: f64 = 10.0;
 
-/// Why an output is recommended, or none. Losses are those of a network that knows no K and is exact at the smaller of
-/// the two sizes, at the larger, by the fitted law.
+/// Reason for a recommendation. A loss, unless stated otherwise, is that of a network that does not depend on K:
+/// exact at the smaller of the two sizes, evaluated at the larger size by the fitted law.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case", tag = "kind")]
 pub enum Ground {
-    /// The policy is not permutation-equivariant: nothing.
+    /// The policy is not permutation-equivariant; no output is recommended.
     OrderMatters,
-    /// `f(x, K)` follows no law that is known: nothing.
+    /// `f(x, K)` follows none of the size laws tried; no output is recommended.
     NoLaw,
-    /// The samples do not say: undecided.
+    /// The samples do not determine the law; the recommendation is undecided.
     Unsure,
-    /// All outputs of an instance have one sum: a normalisation.
+    /// The outputs of every instance have the same sum; a normalization is recommended.
     SharedSum {
-        /// The sum.
+        /// Sum of the outputs.
         sum: f64,
-        /// Change of the inner function when K doubles, percent, where it is known.
+        /// Change of the inner function when K doubles, in percent, if it is known.
         inner_change_percent: Option<f64>,
     },
-    /// `f(x, K)` has a limit, and is near it: a size-invariant output.
+    /// `f(x, K)` has a limit and is close to it; a size-invariant output is recommended.
     Still {
-        /// The loss, percent.
+        /// Loss in percent.
         loss_percent: f64,
     },
-    /// `f(x, K)` has no limit, but hardly changes: a size-invariant output.
+    /// `f(x, K)` has no limit but changes little; a size-invariant output is recommended.
     Slow {
-        /// The loss, percent.
+        /// Loss in percent.
         loss_percent: f64,
     },
-    /// `f(x, K)` has a limit, but is far from it: an outer function.
+    /// `f(x, K)` has a limit but is far from it; an outer function is recommended.
     NotYetStill {
-        /// The loss, percent.
+        /// Loss in percent.
         loss_percent: f64,
     },
-    /// `f(x, K)` falls as 1/K: a normalisation.
+    /// `f(x, K)` falls as 1/K; a normalization is recommended.
     FallsAsShare {
-        /// What a network that is exact at the smaller size and falls as 1/K loses, percent.
+        /// Loss, in percent, of a network that is exact at the smaller size and falls as 1/K.
         loss_percent: f64,
     },
-    /// `f(x, K)` changes otherwise: an outer function.
+    /// `f(x, K)` changes in another way; an outer function is recommended.
     Moves {
-        /// The loss, percent.
+        /// Loss in percent.
         loss_percent: f64,
     },
-    /// Trained networks were measured, and another output does better than the one that the law suggests.
+    /// Another output had a smaller measured loss than the one that the law suggests.
     Overruled {
-        /// The one that does better.
+        /// Output with the smaller loss.
         output: Output,
-        /// What it misses at the larger size, percent.
+        /// Loss of this output at the larger size, in percent.
         loss_percent: f64,
-        /// The one that the law suggests.
+        /// Output that the law suggests.
         instead_of: Output,
-        /// What it misses, percent.
+        /// Loss of the output that the law suggests, in percent.
         instead_percent: f64,
     },
 }
 
 impl Ground {
-    /// From what is known of a policy, between two sizes.
+    /// Derives the reason from a diagnosis, for a network used between two sizes.
     pub(super) fn of(diagnosis: &Diagnosis, from: usize, to: usize) -> Self {
         if diagnosis.order.equivariant == Answer::No {
             return Self::OrderMatters;
@@ -114,11 +118,11 @@ impl Ground {
         Self::SharedSum { sum, inner_change_percent: diagnosis.inner_change_percent }
     }
 
-    /// The output that it speaks for, of those whose values the policy's outputs can be.
+    /// Returns the recommended output, of those that can produce the policy's outputs.
     pub fn output(self, support: Support) -> Option<Output> {
         match self {
             Self::OrderMatters | Self::NoLaw | Self::Unsure => None,
-            // A weight that is 0 needs no exponent of −∞.
+            // Sum-normalization can produce weights of 0; softmax would need an exponent of −∞.
             Self::SharedSum { .. } | Self::FallsAsShare { .. } if support.zero => {
                 Some(Output::SumNormalisation)
             }
@@ -129,57 +133,60 @@ impl Ground {
         }
     }
 
-    /// Why, in a sentence.
+    /// Returns the reason as a sentence.
     pub(super) fn text(self, support: Support, from: usize, to: usize) -> String {
         match self {
             Self::OrderMatters => {
-                "the policy is not permutation-equivariant, and every network here is".to_owned()
+                "the policy is not permutation-equivariant, but all of these networks are"
+                    .to_owned()
             }
             Self::NoLaw => {
-                "f(x, K) follows none of the laws tried, so that no network can be said to follow it"
+                "f(x, K) follows none of the laws tried, so no network is known to follow it"
                     .to_owned()
             }
             Self::Unsure => {
-                "the samples do not say how f(x, K) changes with K; more of them would".to_owned()
+                "the samples do not show how f(x, K) changes with K; draw more samples".to_owned()
             }
             Self::SharedSum { sum, inner_change_percent } => {
-                let zero = if support.zero { ", with weights that may be 0" } else { "" };
+                let zero = if support.zero { " with weights that can be 0" } else { "" };
                 let inner = inner_change_percent.filter(|change| *change > STILL_INNER_PERCENT);
                 let inner = inner.map_or(String::new(), |change| {
-                    format!("; its inner function still changes by up to {change:.0} % when K doubles")
+                    format!(
+                        "; the inner function still changes by up to {change:.0} % when K doubles"
+                    )
                 });
-                format!("every sum is {sum:.4}, and only a normalisation keeps it{zero}{inner}")
+                format!("every sum is {sum:.4}, and only a normalization{zero} preserves it{inner}")
             }
             Self::Still { loss_percent } => format!(
-                "f(x, K) stays as K grows (within {loss_percent:.1} % from {from} to {to}), and so does \
-                 every network of this kind: any size-invariant output will do"
+                "f(x, K) is constant within {loss_percent:.1} % from K = {from} to {to}, like \
+                 every network of this kind: any size-invariant output works"
             ),
             Self::Slow { loss_percent } => format!(
-                "f(x, K) moves, but by no more than {loss_percent:.1} % from {from} to {to}: a \
-                 size-invariant output follows that far"
+                "f(x, K) changes by no more than {loss_percent:.1} % from K = {from} to {to}, so a \
+                 size-invariant output is accurate enough"
             ),
             Self::NotYetStill { loss_percent } => format!(
-                "f(x, K) has a limit, but changes by {loss_percent:.1} % from {from} to {to}, which the \
-                 outer function must carry"
+                "f(x, K) has a limit, but changes by {loss_percent:.1} % from K = {from} to {to}, so the \
+                 network needs an outer function"
             ),
             Self::FallsAsShare { loss_percent } => format!(
-                "f(x, K) falls as 1/K (within {loss_percent:.1} % from {from} to {to}), and the \
-                 normalisation brings just that"
+                "f(x, K) falls as 1/K (within {loss_percent:.1} % from K = {from} to {to}), and so does a \
+                 normalization"
             ),
             Self::Moves { loss_percent } => format!(
-                "f(x, K) changes by {loss_percent:.0} % from {from} to {to}, as no fixed activation does: \
-                 the outer function must carry the law"
+                "f(x, K) changes by {loss_percent:.0} % from K = {from} to {to}, unlike any fixed activation, so \
+                 the network needs an outer function"
             ),
             Self::Overruled { loss_percent, instead_of, instead_percent, .. } => format!(
-                "trained at {from} and checked at {to} it misses {loss_percent:.1} %; {}, which the law \
-                 alone suggests, misses {instead_percent:.1} %",
+                "trained at K = {from}, this output has a loss of {loss_percent:.1} % at K = {to}; {}, which the law \
+                 suggests, has a loss of {instead_percent:.1} %",
                 output_name(instead_of)
             ),
         }
     }
 
-    /// What trained networks say about it: the same, or that another output does better. One that misses as much at
-    /// the size of its training has no trouble with K.
+    /// Returns this reason, or [`Ground::Overruled`] if another output had a clearly smaller loss in the check. An
+    /// output whose loss is about as large at the training size does not fail because of K and is not overruled.
     pub(super) fn checked(self, support: Support, predictions: &[Prediction]) -> Self {
         let factor = |percent: f64| (percent / 100.0).ln_1p();
         let of = |output: Output| predictions.iter().find(|one| one.output == output);
@@ -206,7 +213,7 @@ impl Ground {
     }
 }
 
-/// The output that knows no K, as it is measured and trained.
+/// Size-invariant output that is measured and trained.
 const INVARIANT: Output = Output::Elementwise(Activation::Softplus);
 
 #[cfg(test)]
@@ -242,10 +249,10 @@ mod tests {
             slow.checked(POSITIVE, &[prediction(INVARIANT, own, 12.0, 12.0), pretrained.clone()])
         };
         assert_eq!(checked(1.0).output(POSITIVE), Some(Output::Pretrained));
-        assert!(checked(1.0).text(POSITIVE, 20, 200).contains("misses 12.0 %"));
-        // As much at the size of its training: the network is too small, and K has nothing to do with it.
+        assert!(checked(1.0).text(POSITIVE, 20, 200).contains("a loss of 12.0 %"));
+        // As large at the training size: the network is too small, and K is not the cause.
         assert_eq!(checked(11.0), slow);
-        // No better, or not surely.
+        // Not better, or not significantly.
         let alike = prediction(Output::Pretrained, 1.0, 11.0, 11.0);
         let own = prediction(INVARIANT, 1.0, 12.0, 12.0);
         assert_eq!(slow.checked(POSITIVE, &[own.clone(), alike]), slow);
@@ -263,7 +270,7 @@ mod tests {
         let other = prediction(Output::SumNormalisation, 1.0, 3.0, 3.0);
         let checked = shared.checked(POSITIVE, &[softmax, other]);
         assert_eq!(checked.output(POSITIVE), Some(Output::SumNormalisation));
-        // Zeros ask for weights that may be 0.
+        // Outputs of 0 require weights that may be 0.
         assert_eq!(shared.output(POSITIVE), Some(Output::Softmax));
         assert_eq!(shared.output(ZEROS), Some(Output::SumNormalisation));
     }

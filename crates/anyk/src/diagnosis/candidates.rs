@@ -1,7 +1,7 @@
-//! Remark 1: which networks follow the size law of a policy?
+//! Remark 1: which networks follow the size law of a policy.
 //!
-//! Propositions 2 to 4 speak of every network of a kind, so each kind is measured on random networks: on
-//! inputs like the policy's, the exponent of `q̂(x, K)` over the same range of K as that of `f(x, K)`.
+//! Propositions 2 to 4 apply to every network of a kind, so each kind is measured on random networks. The exponent of
+//! `q̂(x, K)` is measured on the policy's inputs over the same range of K as the exponent of `f(x, K)`.
 
 use rand::{Rng, RngExt};
 use rayon::prelude::*;
@@ -13,39 +13,39 @@ use crate::math::median;
 use crate::math::over_others;
 use crate::network::{Activation, Aggregator, Gnn, Output, Tape};
 
-/// Features of input, hidden layer and output.
+/// Number of features of the input, hidden and output layers.
 const WIDTHS: [usize; 4] = [1, 6, 6, 1];
-/// Random networks of each kind, and draws of the other users.
+/// Number of random networks of each kind.
 const NETWORKS: u64 = 9;
 const DRAWS: u64 = 40;
-/// Exponents that differ by less belong to one law: 1.26 over a decade of K.
+/// Largest difference of exponents that count as the same size law: a factor of 1.26 over a decade of K.
 const ALIGNED: f64 = 0.1;
 
-/// A kind of network and its size law.
+/// Kind of network and its size law.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Candidate {
-    /// How users see each other.
+    /// Aggregator over the other users.
     pub aggregator: Aggregator,
-    /// What the last layer does.
+    /// Output layer.
     pub output: Output,
-    /// Exponent in K of its output, median over random networks.
+    /// Exponent in K of the output, as the median over random networks.
     pub exponent: f64,
-    /// Largest distance of a network's exponent from the policy's.
+    /// Largest difference between a network's exponent and the policy's.
     pub mismatch: f64,
-    /// Whether its outputs can be the policy's: none of a normalisation is negative.
+    /// Whether the network can produce the policy's outputs. A normalization cannot produce negative outputs.
     pub possible: bool,
-    /// Whether every network follows the law of the policy.
+    /// Whether every network follows the size law of the policy.
     pub aligned: bool,
 }
 
 impl Candidate {
-    /// What it is called in tables.
+    /// Returns the name used in tables.
     pub fn label(&self) -> String {
         format!("{} + {}", aggregator_name(self.aggregator), output_name(self.output))
     }
 }
 
-/// The name of an aggregator, as in flags and files.
+/// Returns the name of an aggregator, as in flags and files.
 fn aggregator_name(aggregator: Aggregator) -> &'static str {
     match aggregator {
         Aggregator::Mean => "mean",
@@ -54,7 +54,7 @@ fn aggregator_name(aggregator: Aggregator) -> &'static str {
     }
 }
 
-/// The name of an output.
+/// Returns the name of an output layer.
 pub fn output_name(output: Output) -> &'static str {
     match output {
         Output::Elementwise(_) => "size-invariant activation",
@@ -64,37 +64,37 @@ pub fn output_name(output: Output) -> &'static str {
     }
 }
 
-/// The networks beside a policy, and the one to take.
+/// Comparison of networks with a policy, and the recommended network.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Recommendation {
-    /// Sizes between which exponents are taken.
+    /// Smaller of the two sizes between which exponents are measured.
     pub from_k: usize,
-    /// The larger.
+    /// Larger of the two sizes.
     pub to_k: usize,
-    /// Exponent of the policy there, median over the inputs.
+    /// Exponent of the policy between these sizes, as the median over the inputs.
     pub policy_exponent: f64,
-    /// Which values the outputs take.
+    /// Signs of the policy's outputs.
     pub support: Support,
-    /// Whether what the other users do to an output vanishes.
+    /// Whether the influence of other users on an output vanishes as K grows.
     pub decouples: bool,
-    /// Every aggregator with every output.
+    /// All combinations of aggregator and output layer.
     pub candidates: Vec<Candidate>,
-    /// What the recommendation follows from.
+    /// Reason for the recommendation, as data.
     pub ground: Ground,
-    /// Position of the recommended one; none where no network is.
+    /// Index of the recommended candidate, or `None` if no network is recommended.
     pub chosen: Option<usize>,
-    /// Why, in a sentence.
+    /// Reason for the recommendation, as a sentence.
     pub reason: String,
 }
 
 impl Recommendation {
-    /// The recommended pair.
+    /// Returns the recommended candidate.
     pub fn pair(&self) -> Option<&Candidate> {
         self.chosen.and_then(|index| self.candidates.get(index))
     }
 
-    /// Measures all candidates beside a policy, between the largest size of at most `from` and the
-    /// largest of all.
+    /// Compares all candidates with a policy. Exponents are measured between the largest size of at most `from` and
+    /// the largest of all.
     pub fn of(diagnosis: &Diagnosis, samples: &Samples, from: usize, seed: u64) -> Self {
         let sizes = &diagnosis.sizes;
         let to_k = sizes.last().copied().unwrap_or(2);
@@ -113,11 +113,11 @@ impl Recommendation {
         for output in Output::ALL {
             for aggregator in [Aggregator::Mean, Aggregator::Max, Aggregator::Sum] {
                 let plain = measure(aggregator, output, &inputs, own, (from_k, to_k), seed);
-                // The outer function is fitted to the policy: it brings the policy's own law.
+                // The outer function is fitted to the policy, so it has the policy's size law.
                 let outer = if output == Output::Pretrained { policy_exponent } else { 0.0 };
                 let share = matches!(output, Output::Softmax | Output::SumNormalisation);
-                // A normalised policy is the network's own form: what 1/K leaves out, such as weights without a
-                // mean, both have alike.
+                // A normalized policy has the same form as the network, so both deviate from 1/K alike, for example
+                // if the weights have no mean.
                 let target = if share && normalised { -1.0 } else { policy_exponent };
                 let exponents: Vec<f64> = plain.iter().map(|exponent| exponent + outer).collect();
                 let apart = exponents.iter().map(|exponent| (exponent - target).abs());
@@ -149,12 +149,13 @@ impl Recommendation {
         made
     }
 
-    /// What trained networks say: the same, or that another output does better.
+    /// Revises the recommendation with the losses of trained networks: it stays, or an output layer with a smaller
+    /// loss replaces it.
     pub(super) fn check(&mut self, predictions: &[Prediction]) {
         self.follow(self.ground.checked(self.support, predictions));
     }
 
-    /// All that is recommended, from its ground.
+    /// Derives the recommended candidate and the sentence from the ground.
     fn follow(&mut self, ground: Ground) {
         self.ground = ground;
         let output = ground.output(self.support);
@@ -165,20 +166,20 @@ impl Recommendation {
             reason
         } else {
             format!(
-                "{reason}; what other users do to the output does not vanish, a network must see them"
+                "{reason}; other users keep influencing the output, so the network must see them"
             )
         };
     }
 }
 
-/// Inputs of the policy with mean 0 and deviation 1, as a network gets them.
+/// Returns the inputs of the policy, scaled to mean 0 and deviation 1 as for a network.
 fn standardised(samples: &Samples) -> Vec<f64> {
     let moments: Moments = samples.users().map(|user| user.0).collect();
     let deviation = if moments.deviation() > 0.0 { moments.deviation() } else { 1.0 };
     samples.users().map(|user| (user.0 - moments.mean) / deviation).collect()
 }
 
-/// Exponents between two sizes of random networks of one kind, for a user of given input.
+/// Returns the exponents of random networks of one kind between two sizes, for a user with the input `own`.
 fn measure(
     aggregator: Aggregator,
     output: Output,
@@ -198,7 +199,7 @@ fn measure(
                 let (gnn, parameters, outer) = (&gnn, &parameters, &outer);
                 move |x: &[f64]| [gnn.forward(parameters, x, outer, &mut tape)[0]]
             });
-            // An output that underflows has fallen far enough.
+            // An output may underflow to 0, which has no logarithm.
             moments.mean.max(f64::MIN_POSITIVE)
         };
         (mean(to_k) / mean(from_k)).ln() / (to_k as f64 / from_k as f64).ln()

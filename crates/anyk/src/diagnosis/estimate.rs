@@ -1,4 +1,4 @@
-//! `f(x, K) = E(y_k | x_k = x)` from samples, with its confidence.
+//! Estimate of `f(x, K) = E(y_k | x_k = x)` from samples, with confidence intervals.
 
 use serde::Serialize;
 
@@ -6,73 +6,74 @@ use super::{Samples, SizeSamples};
 use crate::math::median;
 use crate::math::{Exponent, Moments, student_95};
 
-/// The inputs at which `f` is estimated, as quantiles of all inputs.
+/// Inputs at which `f` is estimated, as quantiles of all inputs.
 pub const QUANTILES: [f64; 5] = [0.1, 0.3, 0.5, 0.7, 0.9];
-/// Samples whose inputs are this far off, as quantiles, count for an input.
+/// Half-width of the window around each of these inputs, as a difference of quantiles.
 const HALF_WINDOW: f64 = 0.05;
-/// From a spread under this on, relative, an output is taken for a function of its own input.
+/// Relative spread below which an output counts as a function of the user's own input.
 const SMALL_SPREAD: f64 = 0.1;
 
-/// `f` at one size.
+/// Estimate of `f` at one size.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Point {
     /// Number of users `K`.
     pub k: usize,
-    /// `f(x, K)`.
+    /// Estimate of `f(x, K)`.
     pub value: f64,
-    /// Its standard error over instances, within which users depend on each other.
+    /// Standard error of the estimate over instances, since users of one instance depend on each other.
     pub standard_error: f64,
-    /// Lower end of the 95 % interval.
+    /// Lower end of the 95 % confidence interval.
     pub low: f64,
-    /// Upper end.
+    /// Upper end of the 95 % confidence interval.
     pub high: f64,
-    /// Standard deviation of the outputs for the given input: over `f` where all are positive.
+    /// Standard deviation of the outputs for the given input, relative to `f` if all outputs are positive.
     pub spread: f64,
-    /// Samples.
+    /// Number of samples.
     pub samples: usize,
 }
 
-/// `f` over K for one input: a mean over a window of inputs, moved to its centre. What the window's width adds is the
-/// same at every K.
+/// Estimate of `f` over K for one input: the mean over a window of inputs, corrected to the window's centre. The
+/// width of the window adds an error that is the same at every K.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Curve {
-    /// The input `x`.
+    /// Input `x`.
     pub x: f64,
-    /// Which quantile of all inputs it is.
+    /// Quantile of `x` among all inputs.
     pub quantile: f64,
-    /// Size by size.
+    /// Estimates in ascending order of K.
     pub points: Vec<Point>,
 }
 
 impl Curve {
-    /// `f` at a size.
+    /// Returns the estimate at size `k`.
     pub fn at(&self, k: usize) -> Option<&Point> {
         self.points.iter().find(|point| point.k == k)
     }
 }
 
-/// `f(x, K)` at some inputs and all sizes.
+/// Estimate of `f(x, K)` at a few inputs and all sizes.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Estimate {
-    /// One curve for each input.
+    /// Curves, one for each input.
     pub curves: Vec<Curve>,
-    /// Exponent in K of the spread, median over the inputs; absent where it is 0.
+    /// Exponent in K of the spread, as the median over the inputs; `None` if it cannot be fitted, for example to a
+    /// spread of 0.
     pub spread_exponent: Option<Exponent>,
-    /// Spread at the largest size, median over the inputs; relative where all outputs are positive.
+    /// Spread at the largest size, as the median over the inputs; relative if all outputs are positive.
     pub last_spread: f64,
 }
 
-/// How outputs near an input are moved to it.
+/// Model of the outputs near an input, used to correct them to that input.
 #[derive(Clone, Copy, PartialEq)]
 enum Scale {
-    /// `y ≈ f·e^(b(x − x_c))`: outputs span decades.
+    /// `y ≈ f·e^(b(x − x_c))`, for outputs that span decades.
     Relative,
     /// `y ≈ f + b(x − x_c)`.
     Absolute,
 }
 
 impl Estimate {
-    /// Of the outputs.
+    /// Estimates `f` from the outputs of the samples.
     pub fn of(samples: &Samples) -> Self {
         let scale = if samples.positive() { Scale::Relative } else { Scale::Absolute };
         let outputs =
@@ -80,15 +81,15 @@ impl Estimate {
         Self::with(samples, scale, outputs)
     }
 
-    /// Of the inner function of a normalisation, `ln w(x) − E(ln w)` in `y_k = c·w(x_k)/Σ_j w(x_j)`; none
-    /// where outputs are not positive, or instances not whole, or of one user.
+    /// Estimates the inner function of a normalization, `ln w(x) − E(ln w)` in `y_k = c·w(x_k)/Σ_j w(x_j)`. Returns
+    /// `None` if an output is not positive, if an instance lacks users, or if too few sizes above 1 remain.
     ///
-    /// Within an instance the sum cancels: `ln y_k` less its mean over the instance is
-    /// `(1 − 1/K)(ln w(x_k) − mean_{j≠k} ln w(x_j))`. So, unlike in `f`, where a user's own weight is part
-    /// of the sum, a `w` that is the same at every K shows at once.
+    /// Within an instance the sum cancels: `ln y_k` minus its mean over the instance is
+    /// `(1 − 1/K)(ln w(x_k) − mean_{j≠k} ln w(x_j))`. In `f`, a user's own weight is part of the sum. This estimate
+    /// is free of that effect, so a `w` that does not depend on K is recognized.
     ///
-    /// What the other users' weights add is known from a first estimate, and taken out in a second: it
-    /// is noise, and the change of `w` with K is small.
+    /// A first estimate gives the weights of the other users, which the second estimate subtracts. They only add
+    /// noise, since `w` changes little with K.
     pub fn inner(samples: &Samples) -> Option<Self> {
         let possible = samples.positive() && samples.whole();
         let large = samples.sizes().iter().filter(|size| size.k > 1).cloned().collect::<Vec<_>>();
@@ -122,7 +123,7 @@ impl Estimate {
                 estimate(size, outputs, (low, high), inside.mean, scale)
             });
             let curve = Curve { x: inside.mean, quantile, points: points.collect() };
-            // Inputs of few different values have the same window twice.
+            // With few distinct inputs, two quantiles can have the same window.
             if curves.last().is_none_or(|last| curve.x > last.x) {
                 curves.push(curve);
             }
@@ -137,22 +138,22 @@ impl Estimate {
         Self { curves, spread_exponent, last_spread }
     }
 
-    /// `f(x, K)` of positive outputs at a size that was seen, by straight lines between the logarithms.
+    /// Returns `f(x, K)` for positive outputs at a size that was sampled, by linear interpolation of the logarithms.
     pub(super) fn at(&self, x: f64, k: usize) -> f64 {
         let known = self.curves.iter().filter_map(|curve| Some((curve.x, curve.at(k)?.value.ln())));
         let (places, values): (Vec<f64>, Vec<f64>) = known.unzip();
         between(&places, &values, x).exp()
     }
 
-    /// Whether the output becomes a function of the own input and K: its spread falls for sure, or is
-    /// small already.
+    /// Returns whether the output becomes a function of the user's own input and K: its spread is small, or decreases
+    /// significantly with K.
     pub fn spread_vanishes(&self) -> bool {
         let falls = |exponent: Exponent| exponent.value + exponent.half_width < 0.0;
         self.last_spread < SMALL_SPREAD || self.spread_exponent.is_some_and(falls)
     }
 }
 
-/// `ln w(x_k) − mean_{j≠k}(ln w(x_j) − known(x_j))` of all users of each instance.
+/// Returns `ln w(x_k) − mean_{j≠k}(ln w(x_j) − known(x_j))` for all users of each instance.
 fn inner_of(size: &SizeSamples, known: impl Fn(f64) -> f64) -> Vec<Vec<f64>> {
     let others = size.k as f64 - 1.0;
     let instances = size.instances.iter().map(|instance| {
@@ -168,16 +169,17 @@ fn inner_of(size: &SizeSamples, known: impl Fn(f64) -> f64) -> Vec<Vec<f64>> {
     instances.collect()
 }
 
-/// Inputs as places between which lines are drawn: as they are, or, where some lie very far out, as logarithms of
-/// their distance from the middle. A line that is carried on to a tail without a variance says nothing about it.
+/// Scale of the inputs for interpolation. It is linear, or logarithmic in the distance from the median if some inputs
+/// lie very far out. Linear extrapolation would be meaningless in a tail without a variance.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Axis {
     centre: f64,
-    /// Width of the middle part, if the tails are heavy.
+    /// Width of the middle four fifths of the inputs if the tails are heavy.
     heavy: Option<f64>,
 }
 
-/// Inputs this many times as far out as the middle four fifths are wide have a heavy tail.
+/// Ratio of the largest distance from the median to the width of the middle four fifths, above which a tail counts as
+/// heavy.
 const FAR_OUT: f64 = 10.0;
 
 impl Axis {
@@ -199,7 +201,8 @@ impl Axis {
     }
 }
 
-/// Straight lines between values at ascending places, and beyond them, within what has an exponential.
+/// Interpolates linearly between values at ascending positions, and extrapolates beyond them. The result is clamped
+/// so that its exponential is finite.
 pub(super) fn between(places: &[f64], values: &[f64], x: f64) -> f64 {
     let Some(end) = places.len().checked_sub(1) else { return 0.0 };
     let below = places.iter().filter(|&&place| place <= x).count();
@@ -210,7 +213,7 @@ pub(super) fn between(places: &[f64], values: &[f64], x: f64) -> f64 {
     (values[left] + share * (values[right] - values[left])).clamp(-600.0, 600.0)
 }
 
-/// The estimate for inputs in a window around `centre`, as a mean (or a ratio of sums) over instances.
+/// Returns the estimate for inputs in a window around `centre`, as a ratio of sums over instances.
 fn estimate(
     size: &SizeSamples,
     outputs: &[Vec<f64>],
@@ -235,7 +238,7 @@ fn estimate(
         (all().map(|user| user.0).collect(), all().map(|user| transformed(user.1)).collect());
     let products: f64 = all().map(|user| (user.0 - x.mean) * (transformed(user.1) - z.mean)).sum();
     let slope = if x.squares > 0.0 { products / x.squares } else { 0.0 };
-    // Each user as (output moved to the centre, weight): their ratio of sums is f.
+    // For each user, the output corrected to the centre, and a weight. The ratio of their sums is f.
     let moved = |&(x, y): &(f64, f64)| match scale {
         Scale::Relative => (y, (slope * x).exp()),
         Scale::Absolute => (y - slope * x, 1.0),
@@ -245,7 +248,7 @@ fn estimate(
     if !value.is_finite() {
         return None;
     }
-    // Linearised variance of a ratio of sums over independent instances.
+    // Linearized variance of a ratio of sums over independent instances.
     let off = inside.iter().map(|users| {
         users.iter().map(moved).map(|(y, weight)| y - value * weight).sum::<f64>().powi(2)
     });
@@ -261,9 +264,9 @@ fn estimate(
     Some(Point { k: size.k, value, standard_error, low, high, spread, samples })
 }
 
-/// A quantile of ascending values.
+/// Returns a quantile of ascending values.
 fn quantile_of(ascending: &[f64], quantile: f64) -> f64 {
-    // A float becomes an integer by cutting off, and by saturation where it is negative or too large.
+    // The conversion truncates and saturates for negative and large values.
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
     let index = (quantile * ascending.len() as f64) as usize;
     ascending.get(index.min(ascending.len().saturating_sub(1))).copied().unwrap_or(0.0)

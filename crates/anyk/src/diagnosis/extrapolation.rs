@@ -1,4 +1,4 @@
-//! A policy as it is known from small sizes, with what its laws say about a larger one.
+//! Extrapolation of a policy from small sizes to a larger one by its size law.
 
 use rand::RngExt;
 
@@ -11,27 +11,27 @@ use super::{Diagnosis, Estimate, Point, Samples, SizeLaw};
 use crate::math::Moments;
 use crate::math::realization_rng;
 
-/// Cells that are drawn to know the mean share of a normalisation.
+/// Number of cells drawn to compute the mean share of a normalization.
 const DRAWS: u64 = 1000;
 
-/// `ln f(x, K)` at two sizes, `K_0` and a larger one, and what is not known about it.
+/// Values of `ln f(x, K)` at two sizes, `K_0` and a larger one, with their uncertainty.
 pub(super) struct Extrapolation {
-    /// How inputs become places.
+    /// Scale of the inputs for interpolation.
     axis: Axis,
-    /// Places of inputs, ascending.
+    /// Positions of the inputs on this scale, ascending.
     x: Vec<f64>,
     /// `ln f(x, K_0)`.
     at_train: Vec<f64>,
     /// `ln f(x, K)` at the larger size.
     at_test: Vec<f64>,
-    /// How far that may be off, as a logarithm.
+    /// Standard deviation of the value at the larger size, as a logarithm.
     unsure: Vec<f64>,
-    /// `ln w(x)` at `K_0` and at the larger size, of `y_k = c·w(x_k)/Σ_j w(x_j)`.
+    /// Values of `ln w(x)` at `K_0` and at the larger size for a normalized policy, `y_k = c·w(x_k)/Σ_j w(x_j)`.
     weights: Option<[Vec<f64>; 2]>,
 }
 
 impl Extrapolation {
-    /// None where the samples have no law.
+    /// Extrapolates the samples. Returns `None` if no form can be fitted to them.
     pub(super) fn new(
         small: &Samples,
         (train_k, test_k): (usize, usize),
@@ -63,8 +63,8 @@ impl Extrapolation {
         Some(Self { axis, x, at_train, at_test, unsure, weights: None })
     }
 
-    /// Of `y_k = c·w(x_k)/Σ_j w(x_j)`, whose inner function is known: cells of the larger size are put
-    /// together of the inputs seen, and the sum taken as it is. Weights of heavy tails have sums that
+    /// Extrapolates a normalized policy `y_k = c·w(x_k)/Σ_j w(x_j)` with a known inner function. Cells of the larger
+    /// size are composed of sampled inputs, and the sum is computed directly, because sums of heavy-tailed weights
     /// follow no power of K.
     fn of_normalised(
         small: &Samples,
@@ -100,27 +100,28 @@ impl Extrapolation {
         Some(Self { axis, x, at_train, at_test, unsure, weights: Some([now, then]) })
     }
 
-    /// `f(x, K_0)`.
+    /// Returns `f(x, K_0)`.
     pub(super) fn at_train(&self, x: f64) -> f64 {
         between(&self.x, &self.at_train, self.axis.at(x)).exp()
     }
 
-    /// `f(x, K)` at the larger size.
+    /// Returns `f(x, K)` at the larger size.
     pub(super) fn at_test(&self, x: f64) -> f64 {
         between(&self.x, &self.at_test, self.axis.at(x)).exp()
     }
 
-    /// How far `ln f(x, K)` at the larger size may be off.
+    /// Returns the standard deviation of `ln f(x, K)` at the larger size.
     pub(super) fn unsure(&self, x: f64) -> f64 {
         between(&self.x, &self.unsure, self.within(x))
     }
 
-    /// Whether what the other users do to an output is known too, not just its mean.
+    /// Returns whether the outputs of a cell can be computed, including the influence of its other users, and not
+    /// only their mean.
     pub(super) fn knows_cells(&self) -> bool {
         self.weights.is_some()
     }
 
-    /// By how much `ln y_k` changes for each user of a cell of `K_0` users when others join it.
+    /// Returns the change of `ln y_k` for each user of a cell of `K_0` users when other users join it.
     pub(super) fn changes(&self, cell: &[f64], joined: &[f64]) -> Vec<f64> {
         let change = |x: f64, [now, then]: [&[f64]; 2]| -> f64 {
             let x = self.within(x);
@@ -136,14 +137,15 @@ impl Extrapolation {
         cell.iter().map(|&x| change(x, [now, then]) + fall).collect()
     }
 
-    /// Changes are constant beyond the inputs: they are small differences, and tails would lever them.
+    /// Returns the position of `x`, clamped to the known inputs. Changes are small differences, so extrapolating them
+    /// into the tails would amplify their errors.
     fn within(&self, x: f64) -> f64 {
         self.axis.at(x).clamp(self.x[0], self.x[self.x.len() - 1])
     }
 }
 
-/// The logarithm of curves, as a mean over the inputs and what differs from input to input: the mean is known
-/// best and has the law, and its neighbours need not have the same.
+/// Splits the logarithms of the curves into their mean over the inputs and the differences from it. The mean is the
+/// most accurate part and follows the size law; the differences may follow another one.
 fn apart(curves: &[Vec<Point>]) -> Option<(Vec<Point>, Vec<Vec<Point>>)> {
     let count = curves.len() as f64;
     let mut mean = Vec::new();
@@ -156,7 +158,7 @@ fn apart(curves: &[Vec<Point>]) -> Option<(Vec<Point>, Vec<Vec<Point>>)> {
         };
         let points: Vec<Point> = curves.iter().map(logarithm).collect::<Option<_>>()?;
         let value = points.iter().map(|point| point.value).sum::<f64>() / count;
-        // Users of one cell are off together: errors do not average out.
+        // Errors of users in one cell are correlated, so they do not average out.
         let standard_error = points.iter().map(|point| point.standard_error).sum::<f64>() / count;
         mean.push(Point { value, standard_error, ..points[0] });
         for (shape, point) in shapes.iter_mut().zip(&points) {
@@ -166,7 +168,7 @@ fn apart(curves: &[Vec<Point>]) -> Option<(Vec<Point>, Vec<Vec<Point>>)> {
     Some((mean, shapes))
 }
 
-/// The mean logarithm at a larger size by the size laws, and how far that may be off.
+/// Extrapolates the mean logarithm to size `k` by the size laws, and returns it with its standard deviation.
 fn mean_at(mean: Vec<Point>, k: usize) -> Option<(f64, f64)> {
     let ways = Form::WAYS.map(|form| {
         move |points: &[Point], k: usize| {
@@ -182,17 +184,17 @@ fn mean_at(mean: Vec<Point>, k: usize) -> Option<(f64, f64)> {
     Some((value[0], unsure[0]))
 }
 
-/// What differs from input to input in `ln f`, or `ln w`, at a larger size: constant, or going with `1/K`, or
-/// straight or bent in `ln K`; and how far that may be off.
+/// Extrapolates the differences between inputs in `ln f` or `ln w` to size `k`, and returns them with their standard
+/// deviations. The forms are constant, proportional to `1/K`, and linear and quadratic in `ln K`.
 fn shapes_at(shapes: &[Vec<Point>], k: usize) -> Option<(Vec<f64>, Vec<f64>)> {
     let ways = [Form::CONSTANT, Form::SETTLING, Form::POWER, Form::DRIFTING]
         .map(|form| move |points: &[Point], k: usize| fitted(points, &form, k));
     carried_on(shapes, &ways, k)
 }
 
-/// The terms of a form, fitted to values that are logarithms already, at a larger size.
+/// Fits the terms of a form to values that are already logarithms, and returns the value at size `k`.
 fn fitted(points: &[Point], form: &Form, k: usize) -> Option<f64> {
-    // What smaller sizes still move is not part of a constant.
+    // A constant uses only the largest size, since the changes at smaller sizes are not part of it.
     let from = if form.terms.is_empty() { points.len().saturating_sub(1) } else { 0 };
     let row = |point: &Point| {
         let error = point.standard_error.max(f64::MIN_POSITIVE.sqrt());

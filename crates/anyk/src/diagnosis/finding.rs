@@ -1,4 +1,4 @@
-//! All that is found about one policy: the diagnosis, the networks that follow it, and what they will miss.
+//! Complete result for one policy: the diagnosis, the recommended network, and the predicted losses.
 
 use serde::Serialize;
 
@@ -7,25 +7,26 @@ use crate::exchange::SampleRow;
 use crate::framework::{Error, Options};
 use crate::invalid::Invalid;
 
-/// All that is found about one policy.
+/// Complete result for one policy.
 #[derive(Debug, Serialize)]
 pub struct Finding {
-    /// What the policy is.
+    /// Diagnosis of the policy.
     pub diagnosis: Diagnosis,
-    /// The networks beside it, and the one to take.
+    /// Comparison with networks, and the recommended one.
     pub recommendation: Recommendation,
-    /// What networks trained at a small size will miss at the largest, and what they do miss; empty until
-    /// [`Finding::check`].
+    /// Predicted and measured losses at the largest size of networks trained at a small size; empty until
+    /// [`Finding::check`] is called.
     pub predictions: Vec<Prediction>,
 }
 
 impl Finding {
-    /// Users drawn of each size unless said otherwise.
+    /// Default number of users drawn at each size.
     pub const USERS: usize = 20_000;
-    /// Sizes drawn unless said otherwise.
+    /// Default sizes.
     pub const SIZES: [usize; 8] = [2, 3, 5, 10, 20, 50, 100, 200];
 
-    /// Of a policy that can be called, from samples of it; `train_k` is `K_0`.
+    /// Diagnoses a policy that can be called, from samples of it. `train_k` is `K_0`, the number of users in
+    /// training.
     pub fn of_subject(
         subject: &mut Subject,
         samples: &Samples,
@@ -36,25 +37,25 @@ impl Finding {
         Ok(Self::of(diagnosis, samples, train_k, seed))
     }
 
-    /// Of samples alone.
+    /// Diagnoses samples of a policy that cannot be called.
     pub fn of_samples(label: &str, samples: &Samples, train_k: usize, seed: u64) -> Self {
         Self::of(Diagnosis::of_samples(label.to_owned(), samples), samples, train_k, seed)
     }
 
-    /// The size law of a policy that is known by its answers, and the network that follows it, in words.
+    /// Returns the size law of a policy that is known only by its samples, and the recommended network, as text.
     pub fn law_of_rows(label: &str, rows: &[SampleRow]) -> Result<(String, String), Invalid> {
         let finding = Self::of_samples(label, &Samples::from_rows(rows)?, 20, 1);
         Ok((finding.diagnosis.law_text(), finding.recommendation.pair_text()))
     }
 
-    /// Of a built-in policy, drawn as unless said otherwise and checked.
+    /// Diagnoses a built-in policy with default sizes and users, and checks the recommendation.
     pub fn built_in(
         policy: &str,
         options: &Options,
         train_k: usize,
         seed: u64,
     ) -> Result<Self, Error> {
-        let unknown = || Invalid::value("policy", policy, "one that is built in");
+        let unknown = || Invalid::value("policy", policy, "the name of a built-in policy");
         let mut subject = Subject::built_in(policy, options).ok_or_else(unknown)??;
         let samples = subject.sample(&Self::SIZES, Self::USERS, seed)?;
         let mut finding = Self::of_subject(&mut subject, &samples, train_k, seed)?;
@@ -67,8 +68,9 @@ impl Finding {
         Self { diagnosis, recommendation, predictions: Vec::new() }
     }
 
-    /// Trains networks at the small size of the recommendation, predicts what they miss at its large one, and
-    /// measures it; where another output does better than the one recommended, that one is.
+    /// Trains networks at the smaller size of the recommendation, predicts their losses at the larger size, and
+    /// measures them. If another output layer has a clearly smaller loss than the recommended one, it is recommended
+    /// instead.
     pub fn check(&mut self, samples: &Samples, seed: u64) -> Result<(), Error> {
         let sizes = (self.recommendation.from_k, self.recommendation.to_k);
         self.predictions = predict(samples, sizes, seed)?;

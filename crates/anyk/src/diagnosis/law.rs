@@ -1,29 +1,29 @@
-//! Size laws: what `f(x, K)` can be over K, fitted to its estimate.
+//! Size laws: candidate forms of `f(x, K)` over K, fitted to its estimate.
 //!
-//! A law has one or more forms, each linear in its coefficients: `s(f) = a + b·t(K) + …`, where `s` is `f`, its
-//! logarithm or its reciprocal. Coefficients are those of one input alone; only what is inside a term, such as the
-//! exponent of `K^(−p)`, is the same for all.
+//! A law has one or more forms, each linear in its coefficients: `s(f) = a + b·t(K) + …`, where `s` is the identity,
+//! the logarithm or the reciprocal. The coefficients differ between inputs. Constants inside a term, such as the
+//! exponent of `K^(−p)`, are the same for all inputs.
 
 use serde::{Deserialize, Serialize};
 
 use super::estimate::Point;
 
-/// Relative error that is always allowed for: no law is exact at finite K.
+/// Relative error that is always allowed, since no law is exact at finite K.
 const FLOOR: f64 = 2e-3;
-/// What must be left of a drifting exponent where it is carried to.
+/// Smallest share of the last exponent that a drifting exponent must keep when it is extrapolated.
 const LEAST_LEFT: f64 = 0.5;
-/// Most coefficients of a form.
+/// Maximum number of coefficients of a form.
 pub(super) const MOST: usize = 3;
 
-/// A law of `f(x, K)` over K, for each x alone.
+/// Size law: `f(x, K)` as a function of K, with coefficients for each x.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Law {
     /// `a`.
     Constant,
-    /// `a + b/K^p`: a limit that smaller sizes are on their way to.
+    /// `a + b/K^p`: approaches a limit.
     Settling,
-    /// `a·K/(K + b)` or `a + b·e^(−K/τ)`: a limit that is taken up from some size on.
+    /// `a·K/(K + b)` or `a + b·e^(−K/τ)`: reaches a limit at a certain size.
     Saturating,
     /// `a·K^r`.
     Power,
@@ -31,12 +31,12 @@ pub enum Law {
     Logarithmic,
     /// `a·e^(bK)`.
     Exponential,
-    /// `a·K^(r + c ln K)`: a power whose exponent itself drifts.
+    /// `a·K^(r + c ln K)`: a power whose exponent drifts.
     DriftingPower,
 }
 
 impl Law {
-    /// As a formula.
+    /// Returns the law as a formula.
     pub fn formula(self) -> &'static str {
         match self {
             Self::Constant => "a",
@@ -49,13 +49,13 @@ impl Law {
         }
     }
 
-    /// Whether it has a limit other than 0.
+    /// Returns whether the law has a limit other than 0.
     pub fn is_still(self) -> bool {
         matches!(self, Self::Constant | Self::Settling | Self::Saturating)
     }
 }
 
-/// What a form is linear in.
+/// Transformation of `f` in which a form is linear.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Scale {
     Plain,
@@ -64,7 +64,7 @@ pub(super) enum Scale {
 }
 
 impl Scale {
-    /// From what is fitted to `f`.
+    /// Transforms a fitted value back to `f`.
     fn back(self, value: f64) -> f64 {
         match self {
             Self::Plain => value,
@@ -74,7 +74,7 @@ impl Scale {
     }
 }
 
-/// A function of K.
+/// Term of a form: a function of K.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Term {
     /// `ln K`.
@@ -102,7 +102,7 @@ impl Term {
     }
 }
 
-/// A law as it is fitted.
+/// Law in a form that can be fitted.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Form {
     pub(super) law: Law,
@@ -122,8 +122,8 @@ impl Form {
     /// `a·e^(b/K)`.
     pub(super) const SETTLING: Self = form(Law::Settling, Scale::Logarithm, &[Term::Inverse(1.0)]);
 
-    /// Every form that a policy can be said to follow. Most laws come with a term in 1/K as well: no law is exact
-    /// at small sizes.
+    /// All forms that can describe a policy. Most laws also have a form with a term in 1/K, since no law is exact at
+    /// small sizes.
     pub(super) const ALL: [Self; 27] = {
         use Scale::{Logarithm, Plain, Reciprocal};
         use Term::{Decay, Inverse, Log, Size};
@@ -159,7 +159,7 @@ impl Form {
         ]
     };
 
-    /// Those that carry a few small sizes on to larger ones.
+    /// Forms that extrapolate from a few small sizes to larger ones.
     pub(super) const WAYS: [Self; 8] = [
         Self::CONSTANT,
         Self::SETTLING,
@@ -171,18 +171,18 @@ impl Form {
         Self::DRIFTING,
     ];
 
-    /// Whether it bends to much: its first term is one of many that differ by a number in them, or it is a power that
-    /// drifts, which comes near any law.
+    /// Returns whether the form is especially flexible: its first term is one of many that differ only in a constant,
+    /// or it is a drifting power, which can approximate any law.
     pub(super) fn bends(&self) -> bool {
         matches!(self.terms.first(), Some(Term::Decay(_))) || self.law == Law::DriftingPower
     }
 
-    /// Coefficients of one curve.
+    /// Returns the number of coefficients for one curve.
     pub(super) fn count(&self) -> usize {
         1 + self.terms.len()
     }
 
-    /// `1, t(K), …`.
+    /// Returns the terms `1, t(K), …`.
     fn row(&self, k: usize) -> [f64; MOST] {
         let mut row = [1.0, 0.0, 0.0];
         for (value, term) in row[1..].iter_mut().zip(self.terms) {
@@ -191,7 +191,7 @@ impl Form {
         row
     }
 
-    /// Value and weight of a point as it is fitted; none where there is no such value.
+    /// Returns the transformed value of a point and its weight, or `None` if the transformation is undefined there.
     pub(super) fn transformed(&self, point: &Point) -> Option<(f64, f64)> {
         let error = point.standard_error.max(FLOOR * point.value.abs());
         let (value, slope) = match self.scale {
@@ -203,32 +203,33 @@ impl Form {
         (value.is_finite() && weight.is_finite() && weight > 0.0).then_some((value, weight))
     }
 
-    /// What coefficients give at a size, as it is fitted.
+    /// Returns the transformed value at a size for given coefficients.
     pub(super) fn value(&self, coefficients: &[f64; MOST], k: usize) -> f64 {
         self.row(k).iter().zip(coefficients).map(|(term, coefficient)| term * coefficient).sum()
     }
 
-    /// What coefficients give at a size: `f`.
+    /// Returns `f` at a size for given coefficients.
     pub(super) fn back(&self, coefficients: &[f64; MOST], k: usize) -> f64 {
         self.scale.back(self.value(coefficients, k))
     }
 
-    /// The limit of a law that has one.
+    /// Returns the limit of a size law that has one.
     pub(super) fn limit(&self, coefficients: &[f64; MOST]) -> f64 {
         self.scale.back(coefficients[0])
     }
 
-    /// Fitted to points of which each has a value and a weight.
+    /// Fits the form to points (size, value, weight).
     pub(super) fn fit(&self, points: &[(usize, f64, f64)]) -> Option<LeastSquares> {
         let rows: Vec<([f64; MOST], f64, f64)> =
             points.iter().map(|&(k, value, weight)| (self.row(k), value, weight)).collect();
         (rows.len() >= self.count()).then(|| least_squares(&rows, self.count())).flatten()
     }
 
-    /// Fitted to points, what it gives at a size; none with too few points, or where there is no logarithm.
+    /// Fits the form to points and returns `f` at size `k`. Returns `None` if there are too few points or the
+    /// transformation is undefined.
     pub(super) fn extrapolate(&self, points: &[Point], k: usize) -> Option<f64> {
         let points = match self.law {
-            // The newest size alone: what smaller ones still move is not part of the law.
+            // Use only the largest size: the changes at smaller sizes are not part of a constant.
             Law::Constant => &points[points.len().saturating_sub(1)..],
             _ => points,
         };
@@ -236,7 +237,7 @@ impl Form {
         let rows: Vec<_> = points.iter().map(row).collect::<Option<_>>()?;
         let fitted = self.fit(&rows)?;
         if self.law == Law::DriftingPower {
-            // A parabola that turns, or is about to, says more about itself than about the policy.
+            // Reject a parabola that turns, or is about to: its shape does not describe the policy.
             let slope =
                 |k: usize| fitted.coefficients[1] + 2.0 * fitted.coefficients[2] * (k as f64).ln();
             let (slope, before) = (slope(k), slope(rows.last()?.0));
@@ -249,17 +250,17 @@ impl Form {
     }
 }
 
-/// A weighted least-squares fit.
+/// Result of a weighted least-squares fit.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct LeastSquares {
     pub(super) coefficients: [f64; MOST],
-    /// Their variances, if each weight is one over the variance of its value.
+    /// Variances of the coefficients if each weight is the inverse variance of its value.
     pub(super) variances: [f64; MOST],
 }
 
-/// The weighted least-squares fit of rows of (terms, value, weight), the first `count` terms of each.
+/// Fits rows of (terms, value, weight) by weighted least squares, using the first `count` terms of each.
 fn least_squares(rows: &[([f64; MOST], f64, f64)], count: usize) -> Option<LeastSquares> {
-    // Columns of length 1: terms such as K and 1/K are worlds apart.
+    // Scale the columns to length 1, since terms such as K and 1/K differ by orders of magnitude.
     let mut lengths = [1.0f64; MOST];
     for (column, length) in lengths.iter_mut().enumerate().take(count) {
         *length = rows.iter().map(|row| row.2 * row.0[column].powi(2)).sum::<f64>().sqrt();
@@ -267,7 +268,7 @@ fn least_squares(rows: &[([f64; MOST], f64, f64)], count: usize) -> Option<Least
             return None;
         }
     }
-    // The normal equations, the right side, and the identity that becomes the inverse.
+    // Normal equations, right-hand side, and the identity that becomes the inverse.
     let mut system = [[0.0f64; 2 * MOST + 1]; MOST];
     for &(terms, value, weight) in rows {
         for row in 0..count {
@@ -322,7 +323,7 @@ mod tests {
         let found = power.fit(&rows).unwrap();
         assert!((found.coefficients[0] - 1.0).abs() < 1e-12);
         assert!((found.coefficients[1] + 0.5).abs() < 1e-12);
-        // Errors of 0.01, over Σ(ln K − mean)².
+        // Errors of 0.01, divided by Σ(ln K − mean)².
         let logs: Vec<f64> = rows.iter().map(|row| (row.0 as f64).ln()).collect();
         let mean = logs.iter().sum::<f64>() / 4.0;
         let squares: f64 = logs.iter().map(|log| (log - mean).powi(2)).sum();

@@ -1,24 +1,26 @@
-//! Curves over K carried on to a larger size: every law that can be fitted has an opinion about it, and each
-//! is trusted by what it would have said of the last size, and by how much noise moves it.
+//! Extrapolation of curves over K to a larger size. Every form that can be fitted makes a prediction. The prediction
+//! of the form with the smallest error at the last size is used. The others, weighted by their expected errors,
+//! determine its uncertainty.
 
 use super::Point;
 
-/// A way to carry a curve on: fitted to its points, what it is at a size, if that can be said.
+/// Method of extrapolation: takes the points of a curve and returns the value at a size, if it can be computed.
 pub(super) trait Way: Fn(&[Point], usize) -> Option<f64> {}
 impl<T: Fn(&[Point], usize) -> Option<f64>> Way for T {}
 
-/// What one way says.
+/// Prediction of one method.
 struct Opinion {
-    /// One value for each curve.
+    /// Values, one for each curve.
     values: Vec<f64>,
-    /// What it missed of the last size, as a sum of squares: this says which law holds.
+    /// Sum of squared errors of the prediction of the last size. The method with the smallest sum is selected.
     last: f64,
-    /// Expected square of its error, from the last two sizes: one alone may be met by luck.
+    /// Expected square of the error, from the last two sizes, since the error at a single size may be small by
+    /// chance.
     square: f64,
 }
 
-/// Curves at a larger size along the way that is trusted most, and the deviation to be expected of each.
-/// Values are logarithms. None if no way can be gone.
+/// Extrapolates the curves to size `k` by the method with the smallest error at the last size, and returns the values
+/// with their expected deviations. Values are logarithms. Returns `None` if no method applies.
 pub(super) fn carried_on(
     curves: &[Vec<Point>],
     ways: &[impl Way],
@@ -28,7 +30,7 @@ pub(super) fn carried_on(
         ways.iter().filter_map(|way| opinion(way, curves, k)).collect();
     opinions.sort_by(|a, b| a.last.total_cmp(&b.last));
     let best = opinions.first()?;
-    // An exact law has no error to divide by.
+    // Avoid division by 0 for an exact law.
     let trust = |opinion: &Opinion| opinion.square.max(f64::EPSILON.powi(2)).recip();
     let total: f64 = opinions.iter().map(trust).sum();
     let deviation = |curve: usize| {
@@ -47,7 +49,7 @@ fn opinion(way: &impl Way, curves: &[Vec<Point>], k: usize) -> Option<Opinion> {
         let [.., before, last] = points.as_slice() else { return None };
         let newest = points.len() - 1;
         let missed_last = missed(way, points, newest, k)?;
-        // A law is asymptotic: what it misses falls as 1/K, or faster.
+        // Size laws are asymptotic: their errors decrease at least as 1/K.
         let nearer = (before.k as f64 / last.k as f64).powi(2);
         let missed_before = missed(way, points, newest - 1, k).map(|square| square * nearer);
         let noise = noise(way, points, k)?;
@@ -59,8 +61,8 @@ fn opinion(way: &impl Way, curves: &[Vec<Point>], k: usize) -> Option<Opinion> {
     Some(made)
 }
 
-/// Square of what is missed at a larger size, if as much is missed for each step in `ln K` as at one of the
-/// points, said from those before it.
+/// Returns the squared error to expect at size `k`: the error of predicting the point at `index` from those before
+/// it, scaled by the distance in `ln K`.
 fn missed(way: &impl Way, points: &[Point], index: usize, k: usize) -> Option<f64> {
     let (before, next) = (points.get(..index)?, points.get(index)?);
     let said = way(before, next.k)?;
@@ -69,7 +71,7 @@ fn missed(way: &impl Way, points: &[Point], index: usize, k: usize) -> Option<f6
     Some((steps * (said - next.value)).powi(2))
 }
 
-/// Variance of a value, from the points' standard errors.
+/// Returns the variance of the prediction that the points' standard errors cause.
 fn noise(way: &impl Way, points: &[Point], k: usize) -> Option<f64> {
     let value = way(points, k)?;
     let mut square = 0.0;
@@ -90,7 +92,7 @@ mod tests {
     type Fitted = fn(&[Point], usize) -> Option<f64>;
     const WAYS: [Fitted; 2] = [constant, straight];
 
-    /// Points without noise.
+    /// Returns points without noise.
     fn curve(sizes: &[usize], value: impl Fn(f64) -> f64) -> Vec<Point> {
         let point = |&k: &usize| Point {
             k,
@@ -137,7 +139,7 @@ mod tests {
             point.standard_error = 0.1;
         }
         let (value, deviation) = carried_on(&[flat], &WAYS, 160).unwrap();
-        // The newest point alone moves a constant.
+        // Only the last point affects a constant.
         assert!((value[0] - 1.0).abs() < 1e-12 && (deviation[0] - 0.1).abs() < 1e-9);
         assert!(carried_on(&[curve(&[2], |_| 1.0)], &WAYS, 160).is_none());
     }

@@ -1,80 +1,81 @@
-//! Whether a policy is permutation-equivariant: by calling it in another order, or, from samples alone,
-//! by whether outputs go with a user's place in its instance.
+//! Tests whether a policy is permutation-equivariant: by calling it with the users in another order or, given only
+//! samples, by whether outputs depend on a user's position in its instance.
 
 use serde::Serialize;
 
 use super::{Answer, Samples, SizeSamples};
 use crate::math::Moments;
 
-/// Outputs that differ by less between two orders, relative to the largest, are the same: solvers stop
-/// early, and networks compute in single precision.
+/// Largest difference between the outputs for two orders, relative to the largest output, that counts as 0. Solvers
+/// stop early, and networks compute in single precision.
 const SAME: f64 = 1e-3;
-/// Bins of the input within which outputs are compared.
+/// Number of bins of the input within which outputs are compared.
 const BINS: usize = 20;
-/// Standard errors from which on something goes with the place. Some 60 patterns are looked for: by chance one of
-/// them is found in less than one policy of a thousand.
+/// Standard errors above which a pattern counts as a dependence on the position. The test searches about 60 patterns;
+/// by chance it finds one in fewer than one policy in a thousand.
 const CLEAR: f64 = 4.5;
-/// Outputs that are known by their inputs but for this part of their deviation leave nothing for the place to do:
-/// inputs on a grid would show through.
+/// Smallest residual deviation that is tested, relative to the deviation of the outputs. Below it, the inputs
+/// determine the outputs, and a grid of inputs would appear as a pattern.
 const LEAST_LEFT: f64 = 0.01;
-/// Waves over the places that are looked for.
+/// Largest number of waves over the positions that is tested.
 const WAVES: usize = 4;
 
-/// Whether the order of the users matters, and how that is known.
+/// Result of the test whether the order of the users matters, and the evidence.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Order {
     /// Whether the policy is permutation-equivariant.
     pub equivariant: Answer,
-    /// Called with its users in another order: largest difference over the largest output.
+    /// Largest difference between the outputs for two orders, divided by the largest output, if the policy was
+    /// called.
     pub error: Option<f64>,
-    /// From samples: what outputs, for given inputs, go with most.
+    /// Clearest pattern of the outputs over the positions, for given inputs, if the test used samples.
     pub place: Option<Pattern>,
 }
 
-/// How something goes with the place in an instance.
+/// Dependence on the position in an instance.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Pattern {
-    /// Which pattern it is.
+    /// Name of the pattern.
     pub name: &'static str,
-    /// Standard errors from none.
+    /// Distance from no dependence, in standard errors.
     pub sigma: f64,
 }
 
 impl Order {
     const UNKNOWN: Self = Self { equivariant: Answer::Undecided, error: None, place: None };
 
-    /// From the difference between two orders.
+    /// Returns the result for a policy that was called, from the difference between two orders.
     pub(super) fn called(error: f64) -> Self {
         let equivariant = if error <= SAME { Answer::Yes } else { Answer::No };
         Self { equivariant, error: Some(error), place: None }
     }
 
-    /// What can and cannot be concluded.
+    /// Returns the conclusion as a sentence.
     pub fn text(&self) -> String {
         match (self.equivariant, self.error, self.place) {
             (Answer::Yes, Some(error), _) => {
-                format!("yes: in another order the outputs differ by {error:.1e}")
+                format!("yes: in another order, the outputs differ by {error:.1e}")
             }
             (_, Some(error), _) => {
-                format!("no: in another order the outputs differ by {error:.1e} of the largest")
+                format!("no: in another order, the outputs differ by {error:.1e} of the largest")
             }
             (Answer::No, _, Some(Pattern { name, sigma })) => {
-                format!("no: for a given input, outputs go with the place ({name}, {sigma:.1} σ)")
+                format!("no: for a given input, outputs depend on the position ({name}, {sigma:.1} σ)")
             }
             (_, _, Some(Pattern { name, sigma })) => format!(
-                "nothing against it: outputs do not go with the place (at most {sigma:.1} σ, {name}); samples \
-                 cannot prove it"
+                "not contradicted: outputs do not depend on the position (at most {sigma:.1} σ, {name}), but \
+                 samples cannot prove equivariance"
             ),
-            _ => "unknown: samples without instances, or whose inputs go with the place, do not show it"
+            _ => "unknown: cannot be tested on samples without instances, or if inputs depend on the position"
                 .to_owned(),
         }
     }
 }
 
-/// The test on samples. If the order does not matter, what is left of the outputs when their inputs are known may
-/// be dealt to the places of an instance in any order, whatever its users do to each other: that gives the spread
-/// of every pattern. Looked at is what is left, also multiplied by the input, and its size. Where the inputs
-/// themselves go with the place, as in a sorted file, the place tells of the other users, and nothing can be said.
+/// Tests samples. If the order does not matter, the residuals of the outputs, given their inputs, may be permuted
+/// within an instance. These permutations give the standard error of every pattern. The test searches the residuals,
+/// their products with the input, and their absolute values. If the inputs themselves depend on the position, as in a
+/// sorted file, the position contains information about the other users, and the result is undecided.
 pub(super) fn from_samples(samples: &Samples) -> Order {
     if !samples.clustered() {
         return Order::UNKNOWN;
@@ -103,8 +104,8 @@ pub(super) fn from_samples(samples: &Samples) -> Order {
     Order { equivariant, error: None, place }
 }
 
-/// What is left of the outputs within bins of the input, after a straight line is taken out; as ranks, so that no
-/// tail counts for more than it is.
+/// Returns the residuals of the outputs within bins of the input, after subtracting a straight line. They are
+/// returned as ranks, so that heavy tails do not dominate.
 fn left_over(size: &SizeSamples, positive: bool) -> Vec<f64> {
     let users: Vec<(f64, f64)> =
         size.each().map(|(x, y)| (x, if positive { y.ln() } else { y })).collect();
@@ -123,14 +124,14 @@ fn left_over(size: &SizeSamples, positive: bool) -> Vec<f64> {
     }
     let deviation = |values: &mut dyn Iterator<Item = f64>| values.collect::<Moments>().deviation();
     let outputs = deviation(&mut users.iter().map(|user| user.1));
-    // What the bends within a bin leave, and rounding, is no rest.
+    // Curvature within a bin and rounding are not a residual.
     if deviation(&mut left.iter().copied()) <= LEAST_LEFT * outputs {
         return vec![0.0; left.len()];
     }
     ranks(&left)
 }
 
-/// Ranks with mean 0; equal values have equal ranks, or the order in which they are sorted would show.
+/// Returns ranks with mean 0. Equal values have equal ranks; otherwise the sorting order would appear as a pattern.
 fn ranks(values: &[f64]) -> Vec<f64> {
     let mut order: Vec<usize> = (0..values.len()).collect();
     order.sort_by(|&a, &b| values[a].total_cmp(&values[b]));
@@ -146,7 +147,7 @@ fn ranks(values: &[f64]) -> Vec<f64> {
     ranks
 }
 
-/// The patterns that have a name, in the order of [`contrasts`].
+/// Names of the patterns, in the order of [`contrasts`].
 const NAMES: [&str; 4 + 2 * WAVES] = [
     "a trend",
     "every second one",
@@ -162,7 +163,7 @@ const NAMES: [&str; 4 + 2 * WAVES] = [
     "four waves",
 ];
 
-/// What each named pattern is at a place.
+/// Values of the named patterns at one position.
 type Contrasts = [f64; NAMES.len()];
 
 fn contrasts(place: usize, size: usize) -> Contrasts {
@@ -181,13 +182,13 @@ fn contrasts(place: usize, size: usize) -> Contrasts {
     found
 }
 
-/// How values go with the place, over all sizes.
+/// Dependence of values on the position, over all sizes.
 #[derive(Default)]
 struct Patterns {
-    /// Sum and variance of each named pattern, if values may be dealt in any order.
+    /// Sum and variance of each named pattern under permutation.
     sums: Contrasts,
     variances: Contrasts,
-    /// χ² of the means of all places, and its degrees of freedom: size by size, and all together.
+    /// χ² of the means at all positions and its degrees of freedom, for each size.
     any: Vec<(f64, f64)>,
 }
 
@@ -219,7 +220,7 @@ impl Patterns {
             squares += moments.squares;
             for index in 0..NAMES.len() {
                 let spread = seconds[index] - firsts[index].powi(2) / count;
-                // Rounding is no contrast: whole waves of two places are the same everywhere.
+                // Skip contrasts that vary only by rounding, such as whole waves over two positions.
                 if spread > 1e-9 {
                     self.sums[index] += sums[index];
                     self.variances[index] += spread * moments.squares / (count - 1.0);
@@ -241,7 +242,7 @@ impl Patterns {
             .map(|(&name, (sum, variance))| Pattern { name, sigma: sum.abs() / variance.sqrt() });
         let all = self.any.iter().fold((0.0, 0.0), |a, b| (a.0 + b.0, a.1 + b.1));
         let any = self.any.iter().copied().chain([all]).filter(|one| one.1 > 0.0).map(|one| {
-            // χ² as a normal quantity (Wilson and Hilferty).
+            // Approximates χ² by a normal variable (Wilson and Hilferty).
             let (square, freedom) = one;
             let width = 2.0 / (9.0 * freedom);
             let sigma = ((square / freedom).cbrt() - 1.0 + width) / width.sqrt();

@@ -1,16 +1,16 @@
-//! How will a network trained at `K_0` users do at more of them? Predicted from samples of at most `K_0`
-//! users, and checked by measuring.
+//! Prediction of the loss of a network trained at `K_0` users on larger instances, from samples of at most `K_0`
+//! users, and the measurement that checks it.
 //!
-//! What the trained network misses at `K_0` is seen on cells held out, as `z_k = ln(ŷ_k/y_k)`. Each of these
-//! cells is then made larger by users like those seen. What the network gives in it is computed, what the
-//! policy would give is extrapolated by its size law: the difference is the drift d(x). The part of z that
-//! goes with the user's own input stays; the part that comes from the others fades, as fast as it is seen
-//! to fade up to `K_0`. For a normalised policy the outputs of the larger cell are known one by one, and
-//! nothing need be taken apart.
+//! The errors of the trained network at `K_0` are measured on held-out cells, as `z_k = ln(ŷ_k/y_k)`. Each of these
+//! cells is then enlarged with users drawn from the samples. The change of the network's outputs is computed. The
+//! change of the policy's outputs is extrapolated by its size law. The difference of the two is the drift d(x). The
+//! part of z that depends only on the user's own input stays. The part that other users cause decays with K, at the
+//! rate measured up to `K_0`. For a normalized policy, the outputs of every enlarged cell can be computed directly,
+//! so z is not split into parts.
 //!
-//! A loss is the factor by which outputs are off, in the geometric mean over users, less 1:
-//! `e^(mean |z_k|) − 1`. It is what training minimises (its square), it is the relative error where that is
-//! small, and it has a mean for outputs that come near 0, where the relative error has none.
+//! The loss is the factor by which outputs are wrong, as a geometric mean over users, minus 1: `e^(mean |z_k|) − 1`.
+//! A small loss is close to the mean relative error. Unlike the mean relative error, the loss also exists for outputs
+//! near 0. Training minimizes the mean of `z_k²`.
 
 use rand::RngExt;
 use serde::Serialize;
@@ -24,70 +24,72 @@ use crate::math::Moments;
 use crate::math::realization_rng;
 use crate::network::Output;
 
-/// Losses under this, percent, are too small to tell apart: a ratio is that of at least so much.
+/// Smallest loss, in percent, that is distinguished from 0. Ratios replace smaller losses by this value.
 pub const SMALL_PERCENT: f64 = 1.0;
-/// One of so many samples at `K_0` is held out of the training.
+/// One in this many cells at `K_0` is held out of the training.
 const HELD_OUT: usize = 5;
-/// Sizes from this share of `K_0` on say how fast the others' part fades.
+/// Smallest size, relative to `K_0`, that is used to measure how fast the influence of other users decays.
 const FADE_FROM: f64 = 0.2;
-/// An output of 0 is off by no more than this, as a logarithm.
+/// Limit of `|z|`, which is infinite for an output of 0.
 const MOST_OFF: f64 = 600.0;
-/// What a range promises: so many of a hundred losses lie in it. The study `diagnose` counts how many do.
+/// Share of the measured losses, in percent, that the range is meant to contain. The study `diagnose` measures the
+/// actual share.
 pub const PROMISE_PERCENT: f64 = 90.0;
-/// Deviations to each side of a range.
+/// Half-width of the range, in standard deviations.
 const DEVIATIONS: f64 = 2.0;
-/// Steps in which a range is gone through.
+/// Number of steps in which the range is scanned.
 const STEPS: u32 = 8;
-/// What a range allows for in any case, relative to the loss as a logarithm.
+/// Relative margin of the range for all other errors, as a share of the logarithm of the loss.
 const FINITE: f64 = 0.1;
 
-/// Predicted and measured loss of one output. A loss is the factor `max(ŷ_k/y_k, y_k/ŷ_k)` in the
-/// geometric mean over users, less 1.
+/// Predicted and measured loss of a network with one output layer. A loss is the factor `max(ŷ_k/y_k, y_k/ŷ_k)`, as a
+/// geometric mean over users, minus 1.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Prediction {
-    /// The output; the aggregator is the mean.
+    /// Output layer of the network; its aggregator is the mean.
     pub output: Output,
-    /// What it is called.
+    /// Name of the output layer.
     pub label: &'static str,
-    /// Size `K_0` of the training.
+    /// Number of users in training, `K_0`.
     pub train_k: usize,
-    /// Size of the test.
+    /// Number of users in the test.
     pub test_k: usize,
-    /// What the size laws alone cost at the test's size, percent: of a network that is exact at `K_0`.
+    /// Loss at the test's size, in percent, of a network that is exact at `K_0`: only the size laws cause it.
     pub drift_percent: f64,
-    /// What a trained network misses at `K_0`, percent.
+    /// Loss of the trained network at `K_0`, in percent.
     pub train_loss_percent: f64,
-    /// What it will miss at the test's size, percent: the prediction.
+    /// Predicted loss at the test's size, in percent.
     pub predicted_percent: f64,
-    /// Lower end of the range of the prediction: the policy's law off by up to two deviations either way, what the
-    /// others do fading fully or not at all, two standard errors over cells, and a tenth for all else. It is to hold
-    /// [`PROMISE_PERCENT`] of what is measured.
+    /// Lower end of the prediction's range, in percent. The range is meant to contain [`PROMISE_PERCENT`] of the
+    /// measured losses. It allows for an error of two standard deviations in the size law, two standard errors over
+    /// cells, and a tenth of the loss for all other errors. The influence of other users may decay fully or not at
+    /// all.
     pub low_percent: f64,
-    /// Upper end.
+    /// Upper end of the range, in percent.
     pub high_percent: f64,
-    /// What it does miss there, percent.
+    /// Measured loss at the test's size, in percent.
     pub measured_percent: f64,
-    /// Standard error of its logarithm, `mean |z_k|`, over the cells of the test.
+    /// Standard error of the mean `|z_k|`, the logarithm of the measured loss, over the cells of the test.
     pub measured_error: f64,
-    /// What it would miss if its outer function were known there, percent: of a pre-trained activation, whose outer
-    /// function is otherwise carried on from the small sizes. The recommendation is checked by this: what is fitted
-    /// to all sizes is known at the largest.
+    /// Loss at the test's size, in percent, if the outer function is known there. It differs from the measured loss
+    /// only for a pre-trained activation, whose outer function is otherwise extrapolated from the small sizes. The
+    /// check of the recommendation uses this loss, because an outer function can be fitted to samples of all sizes.
     pub with_law_percent: f64,
-    /// Measured over predicted, both at least 1 %.
+    /// Measured over predicted loss, with losses below 1 % counted as 1 %.
     pub ratio: f64,
 }
 
 impl Prediction {
-    /// Whether what is measured lies in the range; losses that are too small count as one.
+    /// Returns whether the measured loss lies in the range. Losses below [`SMALL_PERCENT`] count as that value.
     pub fn in_range(&self) -> bool {
         let measured = self.measured_percent.max(SMALL_PERCENT);
         (self.low_percent..=self.high_percent.max(SMALL_PERCENT)).contains(&measured)
     }
 }
 
-/// Predicts the loss at a larger size of networks trained at `train_k`, one for each output, from samples
-/// of at most `train_k` users; then measures it. Empty where outputs are not positive (there would be no
-/// factor), instances are not whole, or a size is missing.
+/// Trains one network per output layer at `train_k` users, predicts its loss at `test_k` users from samples of at
+/// most `train_k` users, and measures this loss. Returns an empty list if an output is not positive (the factor would
+/// not exist), if an instance lacks users, or if a size is missing.
 pub fn predict(
     samples: &Samples,
     (train_k, test_k): (usize, usize),
@@ -143,7 +145,7 @@ pub fn predict(
         .collect()
 }
 
-/// Mean of `|z|` over users, with its standard error over cells.
+/// Mean of `|z|` over users and its standard error over cells.
 #[derive(Clone, Copy)]
 struct Loss {
     mean: f64,
@@ -162,7 +164,7 @@ impl Loss {
     }
 }
 
-/// What is said about a network before it is measured.
+/// Prediction for one network.
 struct Foreseen {
     drift: Loss,
     loss: Loss,
@@ -179,8 +181,8 @@ fn foresee(
     (train_k, test_k, test_cells): (usize, usize, usize),
     seed: u64,
 ) -> Foreseen {
-    // Nobody unlike all of the training joins: what a network makes of one such user could be all of a
-    // prediction.
+    // Users outside the range of the training inputs are not drawn: the network's output for one of them could
+    // dominate the prediction.
     let trained = || small.at(train_k).into_iter().flat_map(SizeSamples::each).map(|user| user.0);
     let (least, most) = trained()
         .fold((f64::INFINITY, f64::NEG_INFINITY), |(least, most), x| (x.min(least), x.max(most)));
@@ -210,7 +212,7 @@ fn foresee(
         let users = missed.iter().zip(&left).zip(&trend);
         users.map(|((missed, left), trend)| missed - left + fade * left + trend).collect()
     };
-    // How much of the others' part fades is not quite known either: all of it, or nothing.
+    // The decay of the others' influence is uncertain too: the range includes full decay and none.
     let fades: Vec<Vec<f64>> = if known.knows_cells() {
         vec![expected.clone()]
     } else {
@@ -226,7 +228,7 @@ fn foresee(
             })
             .to_vec()
     };
-    // A pre-trained activation follows a law that is not quite known, and what is not known has no sign.
+    // The size law of a pre-trained activation is uncertain itself, with an error of unknown sign.
     let carried = output == Output::Pretrained;
     let shifted = |values: &[f64], deviations: f64| {
         let users = values.iter().zip(&x).map(|(value, &x)| {
@@ -239,7 +241,7 @@ fn foresee(
     };
     let (middle, least) = if carried { (0.5, 0.0) } else { (0.0, -DEVIATIONS) };
     let loss = shifted(&expected, middle);
-    // Within the range of laws, not only at its ends: a loss is least where the law and the network meet.
+    // Scan the whole range, since the loss is smallest where the law and the network agree, which may be inside it.
     let step = |part: u32| least + (DEVIATIONS - least) * f64::from(part) / f64::from(STEPS);
     let within = fades.iter().chain([&expected]).flat_map(|values| {
         let shifted = &shifted;
@@ -247,7 +249,7 @@ fn foresee(
     });
     let (low, high) =
         within.fold((loss.mean, loss.mean), |(low, high), mean| (mean.min(low), mean.max(high)));
-    // What is measured is a mean over cells as well.
+    // The measured loss is also a mean over cells.
     let cells = (held.len() as f64 / test_cells.max(1) as f64).sqrt();
     let margin = DEVIATIONS * loss.error.hypot(loss.error * cells) + FINITE * loss.mean;
     let (low, high) = (low - margin, high + margin);
@@ -259,7 +261,7 @@ fn foresee(
     }
 }
 
-/// The others' part of what a network misses, at `K_0` and the sizes next to it.
+/// Returns the part of the network's errors that other users cause, at `K_0` and the sizes next to it.
 fn spreads(
     network: &SampleNetwork,
     output: Output,
@@ -271,7 +273,7 @@ fn spreads(
     let near = before.iter().filter(|size| size.k as f64 >= FADE_FROM * last.k as f64);
     let mut spreads: Vec<(usize, f64)> = near
         .map(|size| {
-            // What the outer function is at this size goes with the own input, and is taken out.
+            // The outer function at this size depends only on the user's own input, so `left` removes its effect.
             let cells = cells(size, output, |x| known.at_train(x));
             let x: Vec<f64> = cells.iter().flat_map(|cell| cell.x.iter().copied()).collect();
             (size.k, spread(&left(&x, &misses(network, &cells).concat())))
@@ -281,12 +283,12 @@ fn spreads(
     spreads
 }
 
-/// `ln(ŷ/y)`.
+/// Returns `ln(ŷ/y)`.
 fn off(learned: f64, y: f64) -> f64 {
     (learned / y).ln().clamp(-MOST_OFF, MOST_OFF)
 }
 
-/// The outer function of all users, for a network that has one.
+/// Returns the outer function of all users if the output layer has one.
 fn outer(x: &[f64], output: Output, outer: impl Fn(f64) -> f64) -> Vec<f64> {
     match output {
         Output::Pretrained => x.iter().map(|&x| outer(x)).collect(),
@@ -294,7 +296,7 @@ fn outer(x: &[f64], output: Output, outer: impl Fn(f64) -> f64) -> Vec<f64> {
     }
 }
 
-/// The samples of a size for a network with this output.
+/// Returns the samples of a size as cells for a network with this output layer.
 fn cells(size: &SizeSamples, output: Output, at_size: impl Fn(f64) -> f64) -> Vec<Cell> {
     let cell = |instance: &Instance| Cell {
         outer: outer(&instance.x, output, &at_size),
@@ -304,7 +306,7 @@ fn cells(size: &SizeSamples, output: Output, at_size: impl Fn(f64) -> f64) -> Ve
     size.instances.iter().map(cell).collect()
 }
 
-/// `z_k` of all users, cell by cell.
+/// Returns `z_k` of all users, cell by cell.
 fn misses(network: &SampleNetwork, cells: &[Cell]) -> Vec<Vec<f64>> {
     let of_cell = |cell: &Cell| {
         let learned = network.outputs(&cell.x, &cell.outer);

@@ -1,14 +1,14 @@
-//! What a network misses, as `z_k = ln(ŷ_k/y_k)` user by user: one part goes with the user's own input and
-//! stays as the cell grows, another comes from the other users and fades.
+//! Errors of a network, as `z_k = ln(ŷ_k/y_k)` for each user. One part depends only on the user's own input and stays
+//! as the cell grows. The other part comes from the other users and decays.
 
 use crate::math::{Exponent, Moments};
 
-/// The mean of values over users of like input: the `√n` nearest in order, half on each side.
+/// Returns the mean over users with similar inputs: the `√n` nearest in order, half on each side.
 pub(super) fn smoothed(x: &[f64], values: &[f64]) -> Vec<f64> {
     let mut order: Vec<usize> = (0..x.len()).collect();
     order.sort_by(|&a, &b| x[a].total_cmp(&x[b]));
     let half = (order.len() as f64).sqrt().mul_add(0.5, 1.0).floor();
-    // A float becomes an integer by cutting off; the square root of a length is one.
+    // The conversion truncates the square root of a length, which fits.
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
     let half = half as usize;
     let mut sums = vec![0.0];
@@ -17,7 +17,7 @@ pub(super) fn smoothed(x: &[f64], values: &[f64]) -> Vec<f64> {
     }
     let mut means = vec![0.0; x.len()];
     for (place, &user) in order.iter().enumerate() {
-        // At an end the window gets narrower on both sides: values slope there.
+        // Near an end the window narrows on both sides, so that a slope of the values does not bias the mean.
         let half = half.min(place).min(order.len() - 1 - place);
         let (from, to) = (place - half, place + half + 1);
         means[user] = (sums[to] - sums[from]) / (to - from) as f64;
@@ -25,19 +25,19 @@ pub(super) fn smoothed(x: &[f64], values: &[f64]) -> Vec<f64> {
     means
 }
 
-/// What is left of values when the mean over users of like input is taken out.
+/// Returns the values minus their mean over users with similar inputs.
 pub(super) fn left(x: &[f64], values: &[f64]) -> Vec<f64> {
     let means = smoothed(x, values);
     values.iter().zip(means).map(|(value, mean)| value - mean).collect()
 }
 
-/// Mean size of what is left.
+/// Returns the mean absolute value.
 pub(super) fn spread(left: &[f64]) -> f64 {
     left.iter().map(|left| left.abs()).collect::<Moments>().mean
 }
 
-/// By which factor a spread that is known at some sizes changes to a larger one, along a power of K: at
-/// least 1/K, at most √K. 1 if there are too few sizes to say.
+/// Returns the factor by which the spread changes from `train_k` to `test_k`, by a power of K fitted to `spreads`.
+/// The power is clamped to between 1/K and √K. Returns 1 if there are too few sizes to fit it.
 pub(super) fn fade(spreads: &[(usize, f64)], (train_k, test_k): (usize, usize)) -> f64 {
     let points: Vec<(f64, f64)> = spreads.iter().map(|&(k, spread)| (k as f64, spread)).collect();
     let exponent = Exponent::fit(&points).map_or(0.0, |exponent| exponent.value.clamp(-1.0, 0.5));
@@ -50,7 +50,7 @@ mod tests {
 
     #[test]
     fn what_goes_with_the_input_is_taken_out_and_the_rest_is_left() {
-        // In no order, with a rest of ±0.1 that has nothing to do with x.
+        // Inputs in random order, with an alternating residual of ±0.1 that is independent of x.
         let x: Vec<f64> = (0..1000).map(|i| f64::from(i * 387 % 1000) / 1000.0).collect();
         let rest = |x: f64| if (x * 1000.0).round() % 2.0 < 0.5 { 0.1 } else { -0.1 };
         let values: Vec<f64> = x.iter().map(|&x| x.powi(2) + rest(x)).collect();
@@ -66,7 +66,7 @@ mod tests {
         let at = |k: usize| (k, (k as f64).powf(-0.5));
         let fade_of = |spreads: &[(usize, f64)]| fade(spreads, (20, 200));
         assert!((fade_of(&[at(5), at(10), at(20)]) - 0.1f64.sqrt()).abs() < 1e-9);
-        // Nothing is said, or nothing that could be.
+        // Too few sizes, an implausible power, and spreads of 0.
         assert!((fade_of(&[at(10), at(20)]) - 1.0).abs() < 1e-9);
         assert!((fade_of(&[(5, 1.0), (10, 1e-3), (20, 1e-6)]) - 0.1).abs() < 1e-9);
         assert!((fade_of(&[(5, 0.0), (10, 0.0), (20, 0.0)]) - 1.0).abs() < 1e-9);

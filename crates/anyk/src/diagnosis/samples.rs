@@ -1,4 +1,4 @@
-//! Inputs and outputs of a policy at several sizes: all that is known of one that cannot be called.
+//! Inputs and outputs of a policy at several sizes. A policy that AnyK cannot call is known only by its samples.
 
 use std::collections::BTreeMap;
 
@@ -8,34 +8,35 @@ use crate::exchange::SampleRow;
 use crate::invalid::Invalid;
 use crate::math::Mean;
 
-/// Fewest samples of a size: ten for each of the windows of [`Estimate`](super::Estimate).
+/// Minimum number of samples per size: ten for each window of [`Estimate`](super::Estimate).
 pub const FEWEST_SAMPLES: usize = 100;
-/// Fewest instances of a size, where they are told apart: their spread gives the confidence.
+/// Minimum number of instances per size if the samples identify them, since the confidence intervals are computed
+/// from their spread.
 pub const FEWEST_INSTANCES: usize = 8;
-/// Sums over an instance that differ by less, relative, are one sum.
+/// Largest relative difference between sums over instances that count as equal.
 const SAME_SUM: f64 = 0.01;
-/// A sum under this share of its parts is 0.
+/// Share of its parts below which a sum counts as 0.
 const ROUNDING: f64 = 1e-9;
 
-/// Which values outputs take: what a network gives must be able to.
+/// Signs of the outputs, which a network must be able to produce.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Support {
-    /// Some are negative.
+    /// Whether some outputs are negative.
     pub negative: bool,
-    /// Some are 0.
+    /// Whether some outputs are 0.
     pub zero: bool,
-    /// Some are positive.
+    /// Whether some outputs are positive.
     pub positive: bool,
 }
 
 impl Support {
-    /// Whether all are 0.
+    /// Returns whether all outputs are 0.
     pub fn zero_only(self) -> bool {
         !(self.negative || self.positive)
     }
 }
 
-/// One realization: the inputs and outputs of users that belong together.
+/// One realization: the inputs and outputs of the users of one cell.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Instance {
     /// Inputs `x_k`.
@@ -44,16 +45,16 @@ pub struct Instance {
     pub y: Vec<f64>,
 }
 
-/// All instances of one size.
+/// All instances with the same number of users.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SizeSamples {
     /// Number of users `K`.
     pub k: usize,
-    /// The realizations.
+    /// Realizations.
     pub instances: Vec<Instance>,
 }
 
-/// Samples of a policy, size by size, sizes ascending.
+/// Samples of a policy, ordered by the number of users.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Samples {
     sizes: Vec<SizeSamples>,
@@ -66,7 +67,8 @@ fn not_finite(row: usize, name: &str, value: f64) -> Invalid {
 }
 
 impl Samples {
-    /// From the rows of a file, checked. Rows without an instance each count as one of their own.
+    /// Checks and groups the rows of a file. Unless all rows have an instance, each row counts as a separate
+    /// instance.
     pub fn from_rows(rows: &[SampleRow]) -> Result<Self, Invalid> {
         let clustered = !rows.is_empty() && rows.iter().all(|row| row.instance.is_some());
         let mut sizes: BTreeMap<usize, BTreeMap<u64, Instance>> = BTreeMap::new();
@@ -98,7 +100,7 @@ impl Samples {
         Self::checked(sizes.collect(), clustered)
     }
 
-    /// From whole instances, drawn here.
+    /// Checks whole instances that were drawn by AnyK.
     pub(crate) fn from_instances(mut sizes: Vec<SizeSamples>) -> Result<Self, Invalid> {
         sizes.sort_by_key(|size| size.k);
         for (k, row, instance) in sizes.iter().flat_map(|size| {
@@ -115,7 +117,7 @@ impl Samples {
         Self::checked(sizes, true)
     }
 
-    /// A law over K needs several sizes.
+    /// Returns the error for too few sizes to fit a size law.
     pub(super) fn too_few_sizes(count: usize) -> Invalid {
         Invalid::value("the number of sizes k", count, "at least 2")
     }
@@ -142,38 +144,38 @@ impl Samples {
         Ok(Self { sizes, clustered, whole })
     }
 
-    /// Size by size, ascending.
+    /// Returns the samples of all sizes, ascending.
     pub fn sizes(&self) -> &[SizeSamples] {
         &self.sizes
     }
 
-    /// The samples of a size, if there are any.
+    /// Returns the samples of size `k`, if there are any.
     pub fn at(&self, k: usize) -> Option<&SizeSamples> {
         self.sizes.iter().find(|size| size.k == k)
     }
 
-    /// Whether it is known which users belong together.
+    /// Returns whether the samples identify the users of the same instance.
     pub fn clustered(&self) -> bool {
         self.clustered
     }
 
-    /// Whether every instance has all its K users.
+    /// Returns whether every instance contains all its K users.
     pub fn whole(&self) -> bool {
         self.whole
     }
 
-    /// Those of at most so many users; an error if too few sizes remain.
+    /// Returns the samples with at most `most` users. Returns an error if too few sizes remain.
     pub fn up_to(&self, most: usize) -> Result<Self, Invalid> {
         let sizes = self.sizes.iter().filter(|size| size.k <= most).cloned().collect();
         Self::checked(sizes, self.clustered)
     }
 
-    /// Whether every output is positive, so that logarithms and relative errors exist.
+    /// Returns whether every output is positive, so that logarithms and relative errors exist.
     pub fn positive(&self) -> bool {
         self.users().all(|(_, y)| y > 0.0)
     }
 
-    /// Which values the outputs take.
+    /// Returns the signs of the outputs.
     pub fn support(&self) -> Support {
         let mut found = Support { negative: false, zero: false, positive: false };
         for (_, y) in self.users() {
@@ -184,13 +186,13 @@ impl Samples {
         found
     }
 
-    /// All inputs with their outputs.
+    /// Returns all inputs with their outputs.
     pub(crate) fn users(&self) -> impl Iterator<Item = (f64, f64)> + '_ {
         self.sizes.iter().flat_map(SizeSamples::each)
     }
 
-    /// The sum `Σ_k y_k` that every instance of every size has, if there is one: relative to the outputs themselves,
-    /// of any sign. None where all outputs are 0.
+    /// Returns the sum `Σ_k y_k` if it is the same in all instances of all sizes, within a tolerance relative to
+    /// `Σ_k |y_k|`. Returns `None` if all outputs are 0.
     pub fn common_sum(&self) -> Option<f64> {
         let (sums, sizes): (Vec<f64>, Vec<f64>) =
             self.sizes.iter().flat_map(SizeSamples::sums).unzip();
@@ -198,7 +200,7 @@ impl Samples {
         let mut rows = sums.iter().zip(&sizes);
         let same = rows.all(|(sum, size)| (sum - mean).abs() <= SAME_SUM * size.max(mean.abs()));
         let some = sizes.iter().any(|size| *size > 0.0);
-        // What is left of numbers that cancel is 0.
+        // A residual of cancellation counts as 0.
         let largest = sizes.iter().copied().fold(0.0, f64::max);
         let mean = if mean.abs() > ROUNDING * largest { mean } else { 0.0 };
         (self.whole && some && same).then_some(mean)
@@ -206,17 +208,17 @@ impl Samples {
 }
 
 impl SizeSamples {
-    /// Number of samples.
+    /// Returns the number of samples.
     pub fn users(&self) -> usize {
         self.instances.iter().map(|instance| instance.x.len()).sum()
     }
 
-    /// Inputs with their outputs.
+    /// Returns the inputs with their outputs.
     pub(crate) fn each(&self) -> impl Iterator<Item = (f64, f64)> + '_ {
         self.instances.iter().flat_map(|one| one.x.iter().copied().zip(one.y.iter().copied()))
     }
 
-    /// `Σ_k y_k` of each instance, and `Σ_k |y_k|`.
+    /// Returns `Σ_k y_k` and `Σ_k |y_k|` of each instance.
     fn sums(&self) -> impl Iterator<Item = (f64, f64)> + '_ {
         self.instances
             .iter()

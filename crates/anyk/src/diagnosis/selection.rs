@@ -1,4 +1,5 @@
-//! Which law holds: every form is fitted to the curves and tested, and the one that says most with least is taken.
+//! Selection of the size law: every form is fitted to the curves and tested, and the best form after a penalty per
+//! coefficient is selected.
 
 use serde::Serialize;
 use statrs::distribution::{ChiSquared, ContinuousCDF};
@@ -7,48 +8,50 @@ use super::estimate::{Curve, Point};
 use super::law::{Form, Law, MOST};
 use crate::math::median;
 
-/// Laws are asymptotic: sizes under this share of the largest are not fitted, if enough others remain.
+/// Smallest size that is fitted, as a share of the largest, if enough other sizes remain. Size laws are asymptotic.
 const FIT_FROM: f64 = 1.0 / 50.0;
-/// A curve that is not this many standard errors away from 0 at every size says nothing about a law.
+/// Standard errors by which a curve must differ from 0 at every size to be used for the fit.
 const SEEN: f64 = 3.0;
-/// What a coefficient must gain for each curve, as χ²: the curves of one policy go up and down together, so that
-/// as a test this is one of about 1.5 %.
+/// Penalty for each coefficient and curve, in units of χ². The curves of one policy vary together, so the penalty
+/// corresponds to a test at a level of about 1.5 %.
 const PENALTY: f64 = 6.0;
-/// Criteria that differ by less for each curve say about the same.
+/// Difference of the criterion per curve below which two forms count as equally good.
 const TIE: f64 = 6.0;
-/// A form is rejected where its χ² is less likely than this,
+/// A form is rejected if the probability of its χ² is below this value and its error exceeds [`MOST_MISS`].
 const LEAST_LIKELY: f64 = 1e-3;
-/// and it misses the curves by more, relative: with many samples no law is exact.
+/// Smallest relative error that can reject a form. With many samples, the χ² test rejects every law, since none is
+/// exact.
 const MOST_MISS: f64 = 0.1;
-/// Of two laws that fit about as well, the one with a limit is taken where `f` changes by less over the last decade of
-/// K, as a logarithm,
+/// If two laws fit about equally well and `f` changes by less than this over the last decade of K, as a logarithm,
+/// the law with a limit is selected.
 const HARDLY: f64 = 0.08;
-/// and the one without where it changes by more: a limit that is far away must be seen.
+/// If two laws fit about equally well and `f` changes by more than this over the last decade of K, as a logarithm,
+/// the law without a limit is selected.
 const CLEARLY: f64 = 0.3;
-/// A limit is one that the largest size has come to within this factor.
+/// Largest factor between the value at the largest size and the limit of a size law that has one.
 const NEAR_LIMIT: f64 = 3.0;
-/// Standard errors from which on an exponent is a trend, whatever noise there is.
+/// Standard errors above which an exponent counts as a trend, regardless of the noise.
 const TREND: f64 = 4.0;
-/// Standard errors of an interval of 95 %.
+/// Half-width of a 95 % confidence interval in standard errors.
 const INTERVAL: f64 = 2.0;
 
-/// How well a law fits.
+/// Goodness of fit of a size law.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct LawScore {
-    /// The law, in the best of its forms.
+    /// Law, represented by the best of its forms.
     pub law: Law,
-    /// χ² over degrees of freedom: about 1 for a law that holds.
+    /// χ² divided by the degrees of freedom; about 1 for a law that holds.
     pub misfit: f64,
-    /// How likely a χ² is that is as large, if the law holds.
+    /// Probability of a χ² at least as large if the law holds.
     pub likelihood: f64,
     /// Root mean square of `ln(fitted/estimated)`.
     pub miss: f64,
-    /// What it is chosen by: χ², over that of the best form where none holds quite, and a penalty for each
-    /// coefficient.
+    /// Criterion of the selection: χ², divided by the misfit of the best form if that exceeds 1, plus a penalty for
+    /// each coefficient.
     pub criterion: f64,
 }
 
-/// A form with its coefficients for each curve.
+/// Form with its fitted coefficients for each curve.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Fitted {
     form: Form,
@@ -70,7 +73,7 @@ impl Fitted {
             for (&(k, value, weight), point) in rows.iter().zip(points) {
                 let fitted = form.back(&coefficients, k);
                 let off = (fitted / point.value).ln();
-                // A fit through 0 has no logarithm, and no sense either.
+                // Reject a fit that reaches 0 or changes the sign.
                 if !off.is_finite() {
                     return None;
                 }
@@ -92,7 +95,7 @@ impl Fitted {
         self.form.law
     }
 
-    /// By how much `ln f` changes between two sizes, curve by curve.
+    /// Returns the change of `ln f` between two sizes for each curve.
     pub(super) fn changes(&self, from: usize, to: usize) -> Vec<f64> {
         let change = |coefficients: &[f64; MOST]| {
             (self.form.back(coefficients, to) / self.form.back(coefficients, from)).ln()
@@ -100,7 +103,7 @@ impl Fitted {
         self.coefficients.iter().map(change).collect()
     }
 
-    /// Mean size of the change of `ln f` over the last decade of K.
+    /// Returns the mean absolute change of `ln f` over the last decade of K.
     fn decade(&self, curves: &[Vec<Point>]) -> f64 {
         let largest = curves.iter().filter_map(|points| points.last()).map(|point| point.k).max();
         let to = largest.unwrap_or(1);
@@ -108,14 +111,14 @@ impl Fitted {
         changes.iter().map(|change| change.abs()).sum::<f64>() / changes.len().max(1) as f64
     }
 
-    /// Over all curves together.
+    /// Returns the penalty for the coefficients of all curves.
     fn penalty(&self) -> f64 {
         let count = self.form.count() + usize::from(self.form.bends());
         PENALTY * (count * self.coefficients.len()) as f64
     }
 
     fn likelihood(&self) -> f64 {
-        // Users of one cell are off together: all curves are worth one.
+        // Errors of users in one cell are correlated, so all curves together count as one.
         let curves = self.coefficients.len().max(1) as f64;
         let law = ChiSquared::new((self.freedom / curves).max(1.0));
         law.map_or(1.0, |law| law.sf(self.chi_square / curves))
@@ -126,17 +129,17 @@ impl Fitted {
     }
 }
 
-/// What was chosen, and from what.
+/// Selected form and the data behind the selection.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Selection {
-    /// Curves that say something about a law, turned to be positive.
+    /// Curves that can be used for a fit, with the sign changed where they are negative.
     pub(super) curves: Vec<Vec<Point>>,
-    /// Best form of each law.
+    /// Goodness of fit of the best form of each law.
     pub(super) scores: Vec<LawScore>,
-    /// The form that is taken; none where none holds, or where there is no curve.
+    /// Selected form, or `None` if no form fits or there is no curve.
     pub(super) chosen: Option<Fitted>,
-    /// Exponent of a power, mean over the curves, with its standard error: how much change the samples leave
-    /// possible.
+    /// Exponent of a power law as the mean over the curves, with its standard error. It bounds the change with K that
+    /// the samples permit.
     pub(super) exponent: Option<(f64, f64)>,
 }
 
@@ -145,7 +148,7 @@ impl Selection {
         let curves = seen(curves);
         let fitted: Vec<Fitted> =
             Form::ALL.iter().filter_map(|form| Fitted::new(*form, &curves)).collect();
-        // Where no form holds quite, all misses count for less.
+        // If no form fits well, all misfits are scaled down.
         let misfits = fitted.iter().filter(|one| one.freedom > 0.0);
         let least = misfits.map(|one| one.chi_square / one.freedom).fold(f64::INFINITY, f64::min);
         let unit = if least.is_finite() { least.max(1.0) } else { 1.0 };
@@ -181,22 +184,23 @@ impl Selection {
         Self { curves, scores, chosen, exponent }
     }
 
-    /// Whether noise hides a change by a factor, as a logarithm, over a decade of K: one as large is neither seen nor
-    /// ruled out.
+    /// Returns whether noise hides a change by this amount, as a logarithm, over a decade of K: such a change is
+    /// neither detected nor excluded.
     pub(super) fn hides(&self, change: f64) -> bool {
         let (value, error) = self.exponent.unwrap_or((0.0, 0.0));
         INTERVAL * error * 10f64.ln() > change && value.abs() < TREND * error
     }
 
-    /// Largest factor, as a logarithm, by which `f` may change between two sizes if it seems to be constant.
+    /// Returns the largest change of `ln f` between two sizes that the samples permit for a policy that seems
+    /// constant.
     pub(super) fn most_change(&self, from: usize, to: usize) -> f64 {
         let (value, error) = self.exponent.unwrap_or((0.0, 0.0));
         (value.abs() + INTERVAL * error) * (to as f64 / from as f64).ln()
     }
 }
 
-/// Mean exponent of a power over curves, and its standard error. Users of one cell are off together: errors do not
-/// average out.
+/// Returns the mean exponent of a power law over the curves and its standard error. Errors of users in one cell are
+/// correlated, so they do not average out.
 fn exponent(curves: &[Vec<Point>]) -> Option<(f64, f64)> {
     let form = Form::POWER;
     let (mut values, mut errors, mut weights) = (0.0, 0.0, 0.0);
@@ -213,7 +217,7 @@ fn exponent(curves: &[Vec<Point>]) -> Option<(f64, f64)> {
     (weights > 0.0).then(|| (values / weights, errors / weights))
 }
 
-/// Those that are clearly not 0, where there are any.
+/// Returns the curves that differ clearly from 0, or all curves of one sign if none does.
 fn seen(curves: &[Curve]) -> Vec<Vec<Point>> {
     let positive = one_signed(curves);
     let clear =
@@ -222,8 +226,8 @@ fn seen(curves: &[Curve]) -> Vec<Vec<Point>> {
     if clearly.is_empty() { positive } else { clearly }
 }
 
-/// The curves that a law can be fitted to: positive at every size, or negative at every size and turned around;
-/// small sizes left out.
+/// Returns the curves to which a law can be fitted: those that are positive at every size, or negative at every size
+/// and then multiplied by −1. Small sizes are omitted.
 pub(super) fn one_signed(curves: &[Curve]) -> Vec<Vec<Point>> {
     let signed = |curve: &Curve| {
         let sign = curve.points.last().map_or(1.0, |point| point.value.signum());
@@ -252,7 +256,7 @@ mod tests {
 
     use super::*;
 
-    /// Three curves without noise, and with errors of a given relative size.
+    /// Returns the law selected for three curves without noise that claim a relative standard error of `error`.
     fn law(f: impl Fn(f64) -> f64, error: f64) -> Option<Law> {
         let curve = |scale: f64| {
             let point = |&k: &usize| {
@@ -278,11 +282,11 @@ mod tests {
         assert_eq!(law(|k| 1.0 + k.ln(), 0.003), Some(Law::Logarithmic));
         assert_eq!(law(|k| (-k / 50.0).exp(), 0.003), Some(Law::Exponential));
         assert_eq!(law(|k| k.powf(0.1 + 0.1 * k.ln()), 0.003), Some(Law::DriftingPower));
-        // Up and down: no law; with errors as large as that, nothing to be seen.
+        // No law fits a zigzag, but standard errors of the same magnitude hide it.
         let zigzag = |k: f64| if (k / 10.0).round() % 2.0 < 0.5 { 1.0 } else { 3.0 };
         assert_eq!(law(zigzag, 0.003), None);
         assert_eq!(law(zigzag, 1.0), Some(Law::Constant));
-        // What small errors show, large ones do not.
+        // Large errors hide a change that small errors reveal.
         assert_eq!(law(|k| k.powf(0.05), 0.2), Some(Law::Constant));
         assert!(Selection::of(&[]).chosen.is_none());
     }

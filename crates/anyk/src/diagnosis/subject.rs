@@ -1,4 +1,4 @@
-//! The policies that can be called: those of a problem, of a model file, or a function of the caller's.
+//! Policies that AnyK can call to diagnose them: those of a problem, of a model file, and functions of the caller.
 
 use std::fmt;
 use std::sync::Arc;
@@ -13,20 +13,22 @@ use crate::limits::{MOST_DRAWN, MOST_USERS};
 use crate::math::{Input, realization_rng};
 use crate::problems;
 
-/// The toys of figure 1.
+/// Toy policies of figure 1.
 const TOYS: [(&str, &str, ToyPolicy); 2] = [
     ("toy-one", "policy 1 of figure 1 over x", ToyPolicy::One),
     ("toy-two", "policy 2 of figure 1 over x", ToyPolicy::Two),
 ];
 
-/// Names and labels of every policy that needs no training: those of the problems, and the toys of figure 1.
+/// Returns the names and labels of all policies that need no training: those of the problems and the toys of
+/// figure 1.
 pub fn built_in() -> Vec<(&'static str, &'static str)> {
     let rows = problems::all().into_iter().flat_map(|about| about.diagnosed);
     let rows = rows.map(|row| (row.name, row.label));
     rows.chain(TOYS.map(|(name, label, _)| (name, label))).collect()
 }
 
-/// Short names of what problems allocate, such as `power`. The first stands for what any problem allocates first.
+/// Returns the short names of all quantities that problems allocate, such as `power`. The first of them selects the
+/// quantity of any problem that allocates only one.
 pub fn quantities() -> Vec<&'static str> {
     let mut all: Vec<&'static str> = Vec::new();
     for amount in problems::all().into_iter().flat_map(|about| about.amounts) {
@@ -38,27 +40,27 @@ pub fn quantities() -> Vec<&'static str> {
     all
 }
 
-/// The name of an amount without its unit.
+/// Returns the name of an amount without its unit.
 fn short(name: &'static str) -> &'static str {
     name.split('_').next().unwrap_or(name)
 }
 
-/// A function of all inputs `x` that gives all outputs `y`.
+/// Function from the inputs `x` of all users to their outputs `y`.
 pub type Function = Arc<dyn Fn(&[f64]) -> Vec<f64> + Send + Sync>;
 
 /// Inputs `x_k` and outputs `y_k` of the users of one instance.
 type Pairs = (Vec<f64>, Vec<f64>);
 
-/// A policy that can be called, with the law of its inputs.
+/// Policy that can be called, with the distribution of its inputs.
 pub struct Subject {
     label: String,
     kind: Kind,
 }
 
 enum Kind {
-    /// A policy on random instances of a problem, and which of the amounts comes out.
+    /// Policy on random instances of a problem, and the index of the amount to diagnose.
     Policy { problem: Arc<dyn Problem>, policy: Box<dyn Policy>, amount: usize },
-    /// A function on inputs that are independent and of one law.
+    /// Function on independent and identically distributed inputs.
     Function { input: Input, function: Function },
 }
 
@@ -68,15 +70,15 @@ impl fmt::Debug for Subject {
     }
 }
 
-/// A subject in one thread.
+/// Subject as used by one thread.
 enum Worker<'a> {
     Policy(&'a Arc<dyn Problem>, Box<dyn Policy>, usize, Allocation),
     Function(Input, &'a Function),
 }
 
 impl Worker<'_> {
-    /// Inputs and outputs of one realization, with its users in the order in which they are drawn or in another; `None`
-    /// without an answer, such as in an infeasible cell.
+    /// Returns the inputs and outputs of one realization, with its users in the order in which they were drawn or in
+    /// the given order. Returns `None` if the policy gives no allocation, for example because the cell is infeasible.
     fn draw(
         &mut self,
         (seed, size, index): (u64, usize, u64),
@@ -111,7 +113,7 @@ fn ask(
     if let Some(order) = order {
         instance = instance.part(order);
     }
-    // A policy of anyone's: it may give away more than there is, and still has a size law.
+    // The allocation may exceed the budget: the policy still has a size law.
     allocation.reset(instance.about().amounts, instance.size());
     let Outcome::Served(_) = policy.allocate(&instance, allocation)? else { return Ok(None) };
     instance.check_shape(allocation)?;
@@ -119,7 +121,8 @@ fn ask(
 }
 
 impl Subject {
-    /// A policy on random instances of a problem: the amount of a name is what comes out.
+    /// Returns a policy on random instances of a problem. The diagnosed output is the amount called `amount`, with or
+    /// without its unit.
     pub fn policy(
         label: impl Into<String>,
         problem: Arc<dyn Problem>,
@@ -136,14 +139,15 @@ impl Subject {
             Invalid::value(
                 "quantity",
                 amount,
-                format!("{}, which is allocated", names.join(" or ")),
+                format!("{}, which the policy allocates", names.join(" or ")),
             )
         };
         let kind = Kind::Policy { amount: found.ok_or_else(unknown)?, problem, policy };
         Ok(Self { label: label.into(), kind })
     }
 
-    /// A policy that needs no training, by its name, in a cell that options describe; `None` if there is none.
+    /// Returns the policy called `name`, which needs no training, in a cell that the options describe. Returns `None`
+    /// if there is no such policy.
     pub fn built_in(name: &str, options: &Options) -> Option<Result<Self, Error>> {
         if let Some((_, label, toy)) = TOYS.into_iter().find(|toy| toy.0 == name) {
             let function: Function = Arc::new(move |x: &[f64]| toy.outputs(x));
@@ -159,14 +163,15 @@ impl Subject {
         Some(make())
     }
 
-    /// A learned policy, on random instances of the kind that it was trained for; the amount of a name is what comes out.
+    /// Returns a learned policy on random instances of the kind that it was trained for. The diagnosed output is the
+    /// amount called `amount`.
     pub fn model(model: &dyn Model, amount: &str) -> Result<Self, Error> {
         let (problem, policy) = (model.drawn_from()?, model.policy(&Options::default())?);
         let label = format!("{amount} of {}", model.describe());
         Ok(Self::policy(label, problem, policy, amount)?)
     }
 
-    /// A function of the caller's on inputs that are independent and of one law.
+    /// Returns a subject that calls `function` on independent inputs with the distribution `input`.
     pub fn function(
         input: Input,
         function: impl Fn(&[f64]) -> Vec<f64> + Send + Sync + 'static,
@@ -175,12 +180,12 @@ impl Subject {
         Self { label: "a function over x".to_owned(), kind }
     }
 
-    /// What is put in and what comes out.
+    /// Returns the label: the output and the input of the policy.
     pub fn label(&self) -> String {
         self.label.clone()
     }
 
-    /// The subject for a thread; `None` if it must be asked for one instance at a time.
+    /// Returns a copy of the subject for one thread, or `None` if the policy must be called from a single thread.
     fn worker(&self) -> Option<Worker<'_>> {
         Some(match &self.kind {
             Kind::Function { input, function } => Worker::Function(*input, function),
@@ -190,7 +195,7 @@ impl Subject {
         })
     }
 
-    /// Calls `take` with each realization of a size, one after the other.
+    /// Returns the inputs and outputs of `count` realizations of a size, drawn one after the other on this thread.
     fn one_by_one(&mut self, size: usize, count: u64, seed: u64) -> Result<Vec<Pairs>, Error> {
         let mut found = Vec::new();
         let mut allocation = Allocation::default();
@@ -203,8 +208,8 @@ impl Subject {
         Ok(found)
     }
 
-    /// Draws whole instances of each size, at least so many users, on all cores; the result does not
-    /// depend on their number. Realizations without an answer are left out.
+    /// Draws whole instances of each size in parallel, with at least `users` users per size. Realizations without an
+    /// allocation are omitted. The result does not depend on the number of threads.
     pub fn sample(&mut self, sizes: &[usize], users: usize, seed: u64) -> Result<Samples, Error> {
         let mut different = sizes.to_vec();
         different.sort_unstable();
@@ -213,14 +218,14 @@ impl Subject {
             return Err(Samples::too_few_sizes(different.len()).into());
         }
         let count = |k: usize| users.div_ceil(k).max(super::samples::FEWEST_INSTANCES);
-        // Of each size, whole instances and at least eight: those of the largest size are within the limit, too.
+        // Sampling draws whole instances, at least eight per size, so it may exceed `users`.
         let check = |name: &'static str, value: usize, most: usize| match value <= most {
             true => Ok(()),
             false => Err(Error::from(Invalid::value(name, value, format!("at most {most}")))),
         };
         check("users", users, MOST_DRAWN)?;
         different.iter().try_for_each(|&k| check("k", k, MOST_USERS))?;
-        // Asked once, so that the tables that it makes are shared by all threads.
+        // One call before the threads start lets them share the tables that it builds.
         if let Kind::Policy { problem, policy, amount } = &mut self.kind
             && policy.fork().is_some()
         {
@@ -247,14 +252,14 @@ impl Subject {
         Ok(Samples::from_instances(sizes)?)
     }
 
-    /// Largest `|y_π(k)(x) − y_k(π x)|` over random orders π of `cases` realizations of a size, over the
-    /// largest `|y|`: 0 for a permutation-equivariant policy, but for rounding.
+    /// Returns the largest `|y_π(k)(x) − y_k(π x)|` over random orders π of `cases` realizations of a size, divided
+    /// by the largest `|y|`. It is 0 for a permutation-equivariant policy, up to rounding.
     pub fn order_error(&mut self, k: usize, cases: u64, seed: u64) -> Result<f64, Error> {
         let (mut apart, mut largest) = (0.0f64, f64::MIN_POSITIVE);
         let mut allocation = Allocation::default();
         for index in 0..cases {
             let mut order: Vec<usize> = (0..k).collect();
-            // No cell has 0 users: this stream meets none of the draws.
+            // No cell has 0 users, so this random stream differs from those of the draws.
             order.shuffle(&mut realization_rng(seed, 0, index));
             let mut draw = |order: Option<&[usize]>| match &mut self.kind {
                 Kind::Function { input, function } => {

@@ -1,4 +1,4 @@
-//! What a finding shows: tables with charts, and lines of text.
+//! Tables with charts, and lines of text, of a finding.
 
 use super::{
     Answer, Candidate, Curve, Diagnosis, Finding, Ground, PROMISE_PERCENT, Recommendation,
@@ -8,7 +8,7 @@ use crate::network::{Aggregator, Output};
 use crate::row;
 
 impl Finding {
-    /// All tables of the policy.
+    /// Returns all tables of the policy.
     pub fn tables(&self) -> Vec<Table> {
         let mut tables = vec![self.policy_table(), self.networks_table()];
         if !self.predictions.is_empty() {
@@ -17,7 +17,7 @@ impl Finding {
         tables
     }
 
-    /// `f(x, K)` with its confidence.
+    /// Returns the table of `f(x, K)` with its confidence intervals.
     fn policy_table(&self) -> Table {
         let diagnosis = &self.diagnosis;
         let curves = &diagnosis.estimate.curves;
@@ -43,10 +43,10 @@ impl Finding {
         let points = || curves.iter().flat_map(|curve| &curve.points);
         Table {
             name: "policy".into(),
-            title: "What a user of given input gets, over the number of users".into(),
+            title: "Mean output of a user with a given input, over the number of users".into(),
             note: format!(
                 "Permutation-equivariant: {}. A function of x and K: {}. Size-invariant: {}. Size law: {}. \
-                 Recommended: {}; {}. Intervals of 95 %, over instances.",
+                 Recommended: {}; {}. The intervals are 95 % confidence intervals over instances.",
                 diagnosis.order.text(),
                 diagnosis.decoupling_text(),
                 diagnosis.invariance_text(),
@@ -68,14 +68,14 @@ impl Finding {
         }
     }
 
-    /// The law of every network beside the policy's.
+    /// Returns the table that compares the size laws of networks with that of the policy.
     pub fn networks_table(&self) -> Table {
         let Self { diagnosis, recommendation, .. } = self;
         let (from, to) = (recommendation.from_k, recommendation.to_k);
         let rows = recommendation.candidates.iter().enumerate().map(|(index, candidate)| {
             let word = match (recommendation.chosen == Some(index), candidate.possible) {
                 (true, _) => "recommended",
-                (false, false) => "no: cannot be negative",
+                (false, false) => "no: outputs cannot be negative",
                 (false, true) if candidate.aligned => "within 0.1",
                 (false, true) => "no",
             };
@@ -90,8 +90,8 @@ impl Finding {
             let label = format!("the policy, x = {:.3}", curve.x);
             series.push(Series::solid(label, points.collect()));
         }
-        // Both normalisations, and all aggregators under them, lie on one line; a pre-trained activation
-        // lies on the policy's own.
+        // Both normalizations with any aggregator give one line, and a pre-trained activation gives the policy's own
+        // line, so neither is repeated.
         let drawn = recommendation.candidates.iter().filter(|candidate| match candidate.output {
             Output::Elementwise(_) => true,
             Output::Softmax => candidate.aggregator == Aggregator::Mean,
@@ -104,12 +104,12 @@ impl Finding {
         }));
         Table {
             name: "networks".into(),
-            title: "The size laws of networks beside the policy's".into(),
+            title: "Size laws of networks compared with the policy".into(),
             note: format!(
-                "Exponents of K from {from} to {to} users, of random networks on inputs like the policy's; that \
-                 of the policy is {:+.2}. A kind of network follows the policy if no network of it is off by \
-                 more than 0.1; a pre-trained activation has the policy's law from its outer function, and a \
-                 normalisation that of every policy whose outputs have one sum.",
+                "Exponents of K for random networks on the policy's inputs, from {from} to {to} users. The policy \
+                 has the exponent {:+.2}. A kind of network follows the policy if the exponents of all its networks \
+                 differ from it by at most 0.1. A pre-trained activation takes the policy's size law from its outer \
+                 function. A normalization has the size law of every policy whose outputs always have the same sum.",
                 recommendation.policy_exponent
             ),
             columns: row![
@@ -120,9 +120,9 @@ impl Finding {
             ],
             rows: rows.collect(),
             chart: Some(Chart {
-                title: format!("Change since K = {from}, median over random networks"),
+                title: format!("Change relative to K = {from}, median over random networks"),
                 x_label: "users K".into(),
-                y_label: format!("output over that at K = {from}"),
+                y_label: format!("output divided by the output at K = {from}"),
                 log_x: true,
                 log_y: true,
                 series,
@@ -131,7 +131,7 @@ impl Finding {
         }
     }
 
-    /// Predicted and measured losses.
+    /// Returns the table of predicted and measured losses.
     pub fn prediction_table(&self) -> Table {
         let first = self.predictions.first();
         let (train_k, test_k) = first.map_or((0, 0), |first| (first.train_k, first.test_k));
@@ -152,12 +152,13 @@ impl Finding {
             name: "prediction".into(),
             title: format!("Loss at K = {test_k} of networks trained at K = {train_k}"),
             note: format!(
-                "A loss is the factor by which outputs are off, max(ŷ/y, y/ŷ), in the geometric mean over users, \
-                 less 1, percent. Predicted from samples of at most {train_k} users: what the size laws cost by \
-                 K = {test_k} (drift), and what the trained network misses at K = {train_k}, of which what other \
-                 users do fades. The range is to hold {PROMISE_PERCENT:.0} % of what is measured: a law of \
-                 the policy that is off by two deviations, what other users do fading fully or not at all, two \
-                 standard errors over cells, and a tenth for all else. Losses under 1 % count as 1 % in the ratio."
+                "A loss is the factor by which outputs are wrong, max(ŷ/y, y/ŷ), as a geometric mean over users, \
+                 minus 1, in percent. It is predicted from samples of at most {train_k} users. The prediction adds \
+                 the cost of the size laws up to K = {test_k} (drift) to the loss of the trained network at \
+                 K = {train_k}, of which the part that other users cause decays. The range is meant to contain \
+                 {PROMISE_PERCENT:.0} % of the measured losses. It allows for an error of two standard deviations \
+                 in the size law, two standard errors over cells, and a tenth of the loss. The influence of other \
+                 users may decay fully or not at all. In the ratio, losses below 1 % count as 1 %."
             ),
             columns: row![
                 "mean aggregator and",
@@ -176,19 +177,19 @@ impl Finding {
 }
 
 impl Diagnosis {
-    /// How much was seen.
+    /// Returns a description of the samples: the sizes and the smallest number of samples.
     pub fn samples_text(&self) -> String {
         let least = self.samples.iter().min().copied().unwrap_or(0);
         let list: Vec<String> = self.sizes.iter().map(ToString::to_string).collect();
         let instances = if self.clustered {
             ""
         } else {
-            "; no instances: users that depend on each other make the intervals too narrow"
+            "; no instances: if users depend on each other, the intervals are too narrow"
         };
         format!("K = {}; at least {least} of each size{instances}", list.join(", "))
     }
 
-    /// Whether the output becomes a function of the own input and K.
+    /// Returns whether the output becomes a function of the user's own input and K, as text.
     pub fn decoupling_text(&self) -> String {
         let spread = 100.0 * self.estimate.last_spread;
         let yes = match self.decouples {
@@ -197,15 +198,15 @@ impl Diagnosis {
             false => "no",
         };
         let k = self.sizes.last().copied().unwrap_or(0);
-        // Under this the spread is what the width of a window and rounding leave.
+        // A smaller spread only reflects the width of the window and rounding.
         let exponent = self.estimate.spread_exponent.filter(|_| spread > 0.1);
         let rate = exponent.map_or(String::new(), |exponent| {
-            format!(", going as K^({:+.2} ± {:.2})", exponent.value, exponent.half_width)
+            format!(", which scales as K^({:+.2} ± {:.2})", exponent.value, exponent.half_width)
         });
         format!("{yes}: spread {spread:.1} % for a given x at K = {k}{rate}")
     }
 
-    /// Whether `f(x, K)` still changes.
+    /// Returns whether `f(x, K)` still changes, as text.
     pub fn invariance_text(&self) -> String {
         let found = &self.invariance;
         let (change, error) = found.largest_percent();
@@ -220,7 +221,7 @@ impl Diagnosis {
 }
 
 impl Answer {
-    /// In a word.
+    /// Returns the answer as a word.
     pub fn text(self) -> &'static str {
         match self {
             Self::Yes => "yes",
@@ -231,25 +232,27 @@ impl Answer {
 }
 
 impl Recommendation {
-    /// The recommended pair, in words.
+    /// Returns the recommended pair of aggregator and output as text.
     pub fn pair_text(&self) -> String {
         let nothing = if self.ground == Ground::Unsure { "undecided" } else { "none" };
         let Some(pair) = self.pair() else { return nothing.to_owned() };
         let sign = match pair.output {
             Output::Elementwise(_) if self.support.negative => " that can be negative",
-            Output::Pretrained if self.support.negative => " times one that can be negative",
+            Output::Pretrained if self.support.negative => {
+                " times an activation that can be negative"
+            }
             _ => "",
         };
         format!("{}{sign}", Candidate::label(pair))
     }
 }
 
-/// The name of a curve.
+/// Returns the name of a curve.
 fn curve_label(curve: &Curve) -> String {
     format!("x = {:.3} ({:.0} % quantile)", curve.x, 100.0 * curve.quantile)
 }
 
-/// A loss in percent, with about three digits.
+/// Returns a loss in percent, with about three digits.
 fn percent(loss: f64) -> Value {
     Value::formatted([loss], percent_format(loss))
 }

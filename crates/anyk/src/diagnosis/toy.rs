@@ -1,5 +1,5 @@
-//! Figure 1: two toy policies, one whose output for a given `x_k` settles as K grows and one whose
-//! output grows.
+//! Toy policies of figure 1: for a given `x_k`, the output of one settles as K grows, and the output of the other
+//! grows.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,8 +7,8 @@ use crate::math::Input;
 use crate::math::Moments;
 use crate::math::over_others;
 
-/// A permutation-equivariant policy of one input for each user. The paper draws two in its figure 1 and
-/// gives no formula; these are ours, for exponential inputs with mean `E(x) = 1`:
+/// Permutation-equivariant toy policy with one input per user. The paper plots two in its figure 1 without formulas.
+/// These formulas are AnyK's own, for exponential inputs with mean `E(x) = 1`:
 ///
 /// | | `y_k` | `f(x_k, K)` for K → ∞ |
 /// | --- | --- | --- |
@@ -17,17 +17,17 @@ use crate::math::over_others;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ToyPolicy {
-    /// A share of the mean: asymptotically size-invariant.
+    /// Input divided by a mean: asymptotically size-invariant.
     One,
-    /// A logarithm of the sum: grows with K.
+    /// Input times the logarithm of a sum: grows with K.
     Two,
 }
 
 impl ToyPolicy {
-    /// Both.
+    /// Both policies.
     pub const ALL: [Self; 2] = [Self::One, Self::Two];
 
-    /// `y_0`, the output of the first user.
+    /// Returns `y_0`, the output of the first user.
     pub fn output(self, x: &[f64]) -> f64 {
         let Some((own, others)) = x.split_first() else { return 0.0 };
         let sum: f64 = others.iter().sum();
@@ -37,7 +37,7 @@ impl ToyPolicy {
         }
     }
 
-    /// The outputs of all users.
+    /// Returns the outputs of all users.
     pub fn outputs(self, x: &[f64]) -> Vec<f64> {
         let mut order = x.to_vec();
         let mut output = |user: usize| {
@@ -49,7 +49,7 @@ impl ToyPolicy {
         (0..x.len()).map(&mut output).collect()
     }
 
-    /// `f(x_k, K)`, with `E(x) = 1`.
+    /// Returns the asymptotic form of `f(x_k, K)` for `E(x) = 1`.
     pub fn asymptotic(self, own: f64, size: usize) -> f64 {
         match self {
             Self::One => own / 2.0,
@@ -58,22 +58,22 @@ impl ToyPolicy {
     }
 }
 
-/// A policy's output for a given input at one size.
+/// Output of a policy for a given input at one size.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct ToyPoint {
-    /// The policy.
+    /// Policy.
     pub policy: ToyPolicy,
-    /// The given input `x_k`.
+    /// Given input `x_k`.
     pub own: f64,
     /// Number of users K.
     pub k: usize,
-    /// Output over the draws of the others.
+    /// Output over random draws of the other users.
     pub output: Moments,
-    /// Its asymptotic form `f(x_k, K)`.
+    /// Asymptotic form of `f(x_k, K)`.
     pub asymptotic: f64,
 }
 
-/// Both policies for each given input at each size, the others drawn `draws` times.
+/// Evaluates both policies for each given input at each size, with `draws` random draws of the other users.
 pub fn toy_policies(owns: &[f64], sizes: &[usize], draws: u64, seed: u64) -> Vec<ToyPoint> {
     let mut points = Vec::new();
     for policy in ToyPolicy::ALL {

@@ -1,4 +1,4 @@
-//! What samples say about a policy: is it equivariant, is it size-invariant, and what is its size law?
+//! Diagnosis of a policy from samples: equivariance, size invariance and the size law.
 
 use serde::Serialize;
 
@@ -10,38 +10,40 @@ use super::{Samples, Subject, Support};
 use crate::framework::Error;
 use crate::math::Exponent;
 
-/// Where nothing is seen to change, a change by more over a decade of K must be ruled out to call it none.
+/// Relative change over a decade of K that must be excluded before a policy without a visible change counts as
+/// constant.
 const UNSEEN: f64 = 0.15;
 
-/// Whether something holds.
+/// Answer to a yes-no question.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Answer {
-    /// It does.
+    /// The property holds.
     Yes,
-    /// It does not.
+    /// The property does not hold.
     No,
-    /// The samples do not say.
+    /// The samples do not decide.
     Undecided,
 }
 
-/// Whether `f(x, K)` stops changing, and how much it still changes at the largest sizes.
+/// Whether `f(x, K)` stops changing as K grows, and how much it still changes at the largest sizes.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Invariance {
     /// Whether the size law has a limit other than 0.
     pub answer: Answer,
-    /// The size that the largest is compared with.
+    /// Size that is compared with the largest.
     pub from_k: usize,
-    /// The largest size.
+    /// Largest size.
     pub to_k: usize,
-    /// Change of `f` when K doubles, percent, at each input.
+    /// Change of `f` when K doubles at each input, in percent.
     pub changes_percent: Vec<f64>,
-    /// Their standard errors.
+    /// Standard errors of the changes, in percent.
     pub errors_percent: Vec<f64>,
 }
 
 impl Invariance {
-    /// The change that is furthest from 0 of those that are known best, percent, with its standard error.
+    /// Returns the change of largest magnitude among the most accurate ones, with its standard error, both in
+    /// percent.
     pub fn largest_percent(&self) -> (f64, f64) {
         let rows = || self.changes_percent.iter().copied().zip(self.errors_percent.iter().copied());
         let best = rows().map(|row| row.1).fold(f64::INFINITY, f64::min);
@@ -50,19 +52,19 @@ impl Invariance {
     }
 }
 
-/// The size law of a policy.
+/// Size law of a policy.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case", tag = "kind")]
 pub enum SizeLaw {
-    /// `f(x)`: no K.
+    /// `f(x)`, independent of K.
     Constant,
     /// `a(x) + b(x)/K^p`: has a limit.
     Settling,
     /// `a(x)·K/(K + b)` or `a(x) + b(x)·e^(−K/τ)`: has a limit.
     Saturating,
-    /// `Σ_k y_k = c` in every instance, no output negative: falls as 1/K.
+    /// `Σ_k y_k = c` in every instance, with no negative output: falls as 1/K.
     Normalised {
-        /// The sum `c`.
+        /// Sum `c`.
         sum: f64,
     },
     /// `a(x)·K^r`.
@@ -73,68 +75,68 @@ pub enum SizeLaw {
     Exponential,
     /// `a·K^(r + c ln K)`.
     DriftingPower,
-    /// None of these.
+    /// None of the laws tried.
     None,
-    /// Too few samples, or too much noise, to say.
+    /// Undecided, because there are too few samples or they are too noisy.
     Undecided,
 }
 
-/// Everything that is found about a policy.
+/// Complete diagnosis of a policy.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Diagnosis {
-    /// What goes in and what comes out.
+    /// Label of the policy: its output and its input.
     pub label: String,
-    /// Sizes, ascending.
+    /// Sizes in ascending order.
     pub sizes: Vec<usize>,
-    /// Samples of each size.
+    /// Number of samples of each size.
     pub samples: Vec<usize>,
-    /// Whether it is known which users belong together; if not, intervals may be too narrow.
+    /// Whether the samples identify the users of the same instance; otherwise the intervals may be too narrow.
     pub clustered: bool,
-    /// Which values the outputs take.
+    /// Signs of the outputs.
     pub support: Support,
-    /// The sum of the outputs that every instance has, if there is one.
+    /// Sum of the outputs if it is the same in every instance.
     pub sum: Option<f64>,
     /// Whether the order of the users matters.
     pub order: Order,
-    /// `f(x, K)`.
+    /// Estimate of `f(x, K)`.
     pub estimate: Estimate,
-    /// Whether the output becomes a function of the own input and K.
+    /// Whether the output becomes a function of the user's own input and K.
     pub decouples: bool,
     /// Whether `f` still changes.
     pub invariance: Invariance,
-    /// The size law.
+    /// Size law.
     pub law: SizeLaw,
-    /// Fitted exponent `r` of `f ∝ K^r`, geometric mean over the inputs, large sizes.
+    /// Exponent `r` of `f ∝ K^r`, fitted to the geometric mean over the inputs at large sizes.
     pub exponent: Option<Exponent>,
-    /// Largest change over a decade of K that is not ruled out if `f` is a power of K, percent.
+    /// Largest change over a decade of K, in percent, that is not excluded if `f` is a power of K.
     pub unseen_percent: Option<f64>,
-    /// How well each law fits.
+    /// Goodness of fit of each law.
     pub scores: Vec<LawScore>,
-    /// Change of the inner function of a normalisation when K doubles, percent; where the outputs of every
-    /// instance have the same sum.
+    /// Change of the inner function of a normalization when K doubles, in percent, if the outputs of every instance
+    /// have the same sum.
     pub inner_change_percent: Option<f64>,
-    /// The inner function, likewise.
+    /// Inner function of a normalization, if the outputs of every instance have the same sum.
     #[serde(skip)]
     pub inner: Option<Estimate>,
-    /// The law with its coefficients.
+    /// Selected form with its coefficients.
     #[serde(skip)]
     pub(super) selection: Selection,
 }
 
-/// Realizations that are put into another order.
+/// Number of realizations that are repeated with their users in another order.
 const ORDER_CASES: u64 = 20;
 
 impl Diagnosis {
-    /// Of a policy that can be called, from samples of it.
+    /// Diagnoses a policy that can be called, from samples of it.
     pub fn of_subject(subject: &mut Subject, samples: &Samples, seed: u64) -> Result<Self, Error> {
-        // In the middle: large enough to notice, small enough to be quick.
+        // A size in the middle is large enough for an effect and small enough to be fast.
         let sizes: Vec<usize> = samples.sizes().iter().map(|size| size.k).collect();
         let k = sizes.iter().copied().filter(|&k| k > 1).nth(sizes.len() / 2).unwrap_or(2);
         let order = Order::called(subject.order_error(k, ORDER_CASES, seed)?);
         Ok(Self::of(subject.label(), samples, order))
     }
 
-    /// Of samples alone.
+    /// Diagnoses samples of a policy that cannot be called.
     pub fn of_samples(label: String, samples: &Samples) -> Self {
         Self::of(label, samples, order::from_samples(samples))
     }
@@ -185,7 +187,7 @@ impl Diagnosis {
         }
     }
 
-    /// The law in a few words.
+    /// Returns the size law as a phrase.
     pub fn law_text(&self) -> String {
         let exponent = self.exponent.map_or("an unknown power of K".to_owned(), |exponent| {
             format!("K^({:+.2} ± {:.2})", exponent.value, exponent.half_width)
@@ -196,7 +198,7 @@ impl Diagnosis {
             SizeLaw::Constant => "constant".to_owned(),
             SizeLaw::Settling => format!("settles: {}", Law::Settling.formula()),
             SizeLaw::Saturating => format!("saturates: {}", Law::Saturating.formula()),
-            SizeLaw::Normalised { sum } => format!("1/K: normalised, every sum is {sum:.4}"),
+            SizeLaw::Normalised { sum } => format!("1/K: normalized, every sum is {sum:.4}"),
             SizeLaw::Power => format!("{way} as {exponent}"),
             SizeLaw::Logarithmic => format!("{way} as a + b ln K (about {exponent})"),
             SizeLaw::Exponential => format!("{way} exponentially, as a·e^(bK)"),
@@ -206,9 +208,9 @@ impl Diagnosis {
             SizeLaw::None => format!("none of the laws tried (on average {exponent})"),
             SizeLaw::Undecided => match self.unseen_percent {
                 Some(percent) => format!(
-                    "undecided: no change is seen for sure, and one by {percent:.0} % over a decade of K is not ruled out"
+                    "undecided: no significant change, but a change of {percent:.0} % over a decade of K is possible"
                 ),
-                None => "undecided: f(x, K) cannot be told from 0".to_owned(),
+                None => "undecided: f(x, K) does not differ significantly from 0".to_owned(),
             },
         };
         match self.sum {
@@ -232,8 +234,8 @@ impl From<Law> for SizeLaw {
     }
 }
 
-/// The two sizes between which the end of a curve is looked at: the largest, and the largest that is at
-/// most half of it, or else the last before.
+/// Returns the two points between which the end of a curve is examined: the last, and the largest at no more than
+/// half its size, or else the one before the last.
 fn ends(curve: &Curve) -> Option<(&super::Point, &super::Point)> {
     let (last, before) = curve.points.split_last()?;
     let half = before.iter().rev().find(|point| 2 * point.k <= last.k);
@@ -267,7 +269,7 @@ fn invariance(law: SizeLaw, curves: &[Curve]) -> Invariance {
     }
 }
 
-/// Largest change of values that are logarithms already, for each doubling of K.
+/// Returns the largest change per doubling of K of values that are already logarithms.
 fn movement(curves: &[Curve]) -> f64 {
     let ends = curves.iter().filter_map(ends);
     let change = ends.map(|(first, last)| {

@@ -2,13 +2,13 @@
 
 use crate::network::Real;
 
-/// Adam's state for one vector of parameters.
+/// State of Adam for one vector of parameters.
 ///
 /// ```text
 /// m ← β₁m + (1 − β₁)g,   v ← β₂v + (1 − β₂)g²,   x ← x − rate·m̂/(√v̂ + 1e-8)
 /// ```
 ///
-/// with `m̂`, `v̂` corrected for their start at zero.
+/// Here `m̂` and `v̂` are corrected for their initial value of zero.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Adam<T> {
     first: Vec<T>,
@@ -18,17 +18,17 @@ pub struct Adam<T> {
 }
 
 impl<T: Real> Adam<T> {
-    /// For `count` parameters, with decay rates `β₁`, `β₂`.
+    /// Creates the state for `count` parameters with decay rates `β₁`, `β₂`.
     pub fn new(count: usize, betas: (f64, f64)) -> Self {
         Self { first: vec![T::zero(); count], second: vec![T::zero(); count], steps: 0, betas }
     }
 
-    /// First moments, second moments and steps.
+    /// Returns the first moments, the second moments and the number of steps.
     pub fn memory(&self) -> (&[T], &[T], u64) {
         (&self.first, &self.second, self.steps)
     }
 
-    /// One step against the gradient.
+    /// Makes one step against the gradient.
     pub fn descend(&mut self, parameters: &mut [T], gradient: &[T], rate: f64) {
         self.steps += 1;
         let exponent = i32::try_from(self.steps).unwrap_or(i32::MAX);
@@ -52,8 +52,8 @@ impl<T: Real> Adam<T> {
 mod tests {
     use super::Adam;
 
-    /// Golden: three steps on f(x) = x² from 1 with rate 0.1, β = (0.9, 0.999), by hand: for a
-    /// quadratic Adam's first step is the rate itself.
+    /// Reference values: the first step of Adam on f(x) = x² from 1 with rate 0.1 and β = (0.9, 0.999) is the rate
+    /// itself.
     #[test]
     fn first_steps_and_convergence() {
         let mut adam = Adam::<f64>::new(1, (0.9, 0.999));

@@ -1,22 +1,21 @@
-//! Mini-batches in an order that depends on the seed and the step alone, so that a training can be continued
-//! at any step.
+//! Mini-batches whose order depends only on the seed and the step, so that a training run can resume at any step.
 
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
 
-/// How the samples follow each other.
+/// Order of the samples.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Order {
-    /// Shuffled again when fewer than a batch are left, which are then not used.
+    /// Shuffles again when fewer samples than a batch are left, and skips those.
     Whole,
-    /// Shuffled again when all are used; the last batch of an epoch may be smaller.
+    /// Shuffles again when all samples are used; the last batch of an epoch may be smaller.
     All,
-    /// As `Whole`, but shuffled from the natural order each time and taken from the end.
+    /// Order like `Whole`, but shuffled from the sorted order each time and taken from the end.
     Fresh,
 }
 
-/// Batches of one training. The generator is the one that drew the initialization: what it has drawn since
-/// is drawn again when a training continues at a later step.
+/// Batches of one training run. The generator is the one that drew the initialization. If training resumes at a later
+/// step, the batches up to that step are drawn again.
 #[derive(Debug, Clone)]
 pub(crate) struct Batches {
     start: ChaCha8Rng,
@@ -25,16 +24,16 @@ pub(crate) struct Batches {
     batch: usize,
     rule: Order,
     order: Vec<usize>,
-    /// Where the next batch begins; for `Fresh`, where it ends.
+    /// Start of the next batch; for `Fresh`, its end.
     next: usize,
-    /// The batch of the last step.
+    /// Batch of the last step.
     current: (usize, usize),
-    /// Steps whose batches were made.
+    /// Number of steps whose batches were drawn.
     made: u64,
 }
 
 impl Batches {
-    /// Of `count` samples, at most `batch` at once.
+    /// Creates batches of at most `batch` out of `count` samples.
     pub(crate) fn new(rng: ChaCha8Rng, count: usize, batch: usize, rule: Order) -> Self {
         let batch = if rule == Order::Fresh { batch.min(count) } else { batch };
         let mut batches = Self {
@@ -59,7 +58,7 @@ impl Batches {
         self.made = 0;
     }
 
-    /// Positions of the samples of a step.
+    /// Returns the indices of the samples of a step.
     pub(crate) fn at(&mut self, step: u64) -> &[usize] {
         if step + 1 < self.made {
             self.rewind();

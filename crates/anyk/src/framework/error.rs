@@ -1,4 +1,4 @@
-//! Why something could not be done, and whose part it is to mend it.
+//! Errors of the library and their kinds.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -10,43 +10,43 @@ use crate::framework::{CellOptions, Infeasibility};
 use crate::invalid::Invalid;
 use crate::qos::TooWeak;
 
-/// Why a training ended without a model.
+/// Reason why a training run ended without a model.
 #[derive(Debug, Clone, PartialEq, Error)]
 pub enum TrainError {
-    /// A setting that cannot be trained with, or an instance that cannot be stated.
+    /// A setting is invalid, or an instance cannot be formulated.
     #[error(transparent)]
     Invalid(#[from] Invalid),
-    /// The power budget cannot serve what is trained on.
+    /// The power budget cannot serve the training cells.
     #[error("the power budget cannot serve the training cells: {0}")]
     Infeasible(String),
-    /// A label does not exist.
-    #[error("equal power cannot serve most users of the pre-training: {0}")]
+    /// A label of the pre-training does not exist.
+    #[error("equal power cannot serve most users in the pre-training samples: {0}")]
     EqualPower(TooWeak),
-    /// Every initialization diverged.
+    /// The loss diverged from every initialization.
     #[error(
         "{stage}: the loss diverged in each of {attempts} initializations (last at step {step}); try a lower \
          learning rate"
     )]
     Diverged {
-        /// What was trained.
+        /// Stage of the training run.
         stage: String,
-        /// Initializations tried.
+        /// Number of initializations tried.
         attempts: u32,
         /// Step of the last divergence.
         step: u64,
     },
-    /// The parts of what was trained do not fit together.
+    /// The parts of the trained model do not fit together.
     #[error(transparent)]
     Model(#[from] ModelError),
-    /// Stopped by the observer.
+    /// The observer stopped the run.
     #[error("interrupted at step {step}")]
     Interrupted {
-        /// Steps done of the stage.
+        /// Number of completed steps of the stage.
         step: u64,
     },
 }
 
-/// Why a model could not be measured after its training.
+/// Converts an error from the evaluation of a model after its training.
 impl From<Error> for TrainError {
     fn from(error: Error) -> Self {
         match error {
@@ -59,197 +59,203 @@ impl From<Error> for TrainError {
     }
 }
 
-/// Why a model was refused.
+/// Reason why a model was rejected.
 #[derive(Debug, Clone, PartialEq, Error)]
 pub enum ModelError {
-    /// The config in it is out of range.
-    #[error("its config is refused: {0}")]
+    /// The config in the model is out of range.
+    #[error("the model's config is invalid: {0}")]
     Config(#[from] Invalid),
-    /// Its parts do not fit together.
+    /// The parts of the model do not fit together.
     #[error("{0}")]
     Content(String),
-    /// Not a model of ours, or damaged.
+    /// The file is not an AnyK model, or is damaged.
     #[error("not an AnyK model, or a damaged one: {0}")]
     Format(String),
-    /// From before the one format for all models.
-    #[error("it was written by AnyK 0.1, whose format is no longer read; train it again")]
+    /// The file has a format of AnyK 0.1.
+    #[error(
+        "the model was written by AnyK 0.1, whose format is no longer supported; train it again"
+    )]
     Old,
-    /// From a newer version.
-    #[error("the model's format is version {found}, this program reads up to {known}; update it")]
+    /// The file has a newer format.
+    #[error(
+        "the model file has format version {found}, but this version of AnyK reads only up to {known}; update AnyK"
+    )]
     Newer {
-        /// Version in the file.
+        /// Format version of the file.
         found: u64,
-        /// Newest version that is known.
+        /// Newest supported format version.
         known: u64,
     },
-    /// Of a problem that this program does not know.
-    #[error("it is a model of {0:?}, a problem that this program does not know; update it")]
+    /// The model is for an unknown problem.
+    #[error(
+        "the model is for the problem {0:?}, which this version of AnyK does not know; update AnyK"
+    )]
     UnknownProblem(String),
-    /// A cell that a fully-connected network has no inputs for.
-    #[error("the cell has {size} users, the model is for at most {most}")]
+    /// The cell has more users than the fully connected network has inputs.
+    #[error("the cell has {size} users, but the model supports at most {most}")]
     TooLarge {
-        /// Users in the cell.
+        /// Number of users in the cell.
         size: usize,
-        /// Users that the model has inputs for.
+        /// Number of users that the model has inputs for.
         most: usize,
     },
 }
 
-/// Whose part it is to mend an [`Error`](enum@Error).
+/// Kind of an [`Error`](enum@Error), which tells who can fix it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ErrorKind {
-    /// The caller's: bad input or usage.
+    /// Bad input or usage, which the caller can fix.
     Input,
-    /// The machine's: a full disk, a folder that cannot be written.
+    /// A fault of the machine, such as a full disk or a read-only folder.
     Machine,
-    /// Nobody's: the budget does not reach.
+    /// The budget is too small for the cell.
     Infeasible,
-    /// The work was stopped.
+    /// The operation was stopped.
     Interrupted,
 }
 
-/// Why something could not be done.
+/// Error of the library.
 #[derive(Debug, Error)]
 pub enum Error {
-    /// An option, or a value of an instance.
+    /// An option or a value of an instance is invalid.
     #[error(transparent)]
     Invalid(#[from] Invalid),
-    /// A file's content.
+    /// The content of a file is invalid.
     #[error(transparent)]
     Input(#[from] InputError),
-    /// A file of parameters that is no TOML, or has a field of the wrong name or type.
+    /// A parameter file is not TOML, or has a field of the wrong name or type.
     #[error(transparent)]
     Toml(#[from] toml::de::Error),
-    /// A training.
+    /// A training run failed.
     #[error(transparent)]
     Train(#[from] TrainError),
-    /// A model.
+    /// A model was rejected.
     #[error(transparent)]
     Model(#[from] ModelError),
-    /// A guarantee that cannot be given.
+    /// The requested guarantee is impossible.
     #[error("{0}: no margin gives this guarantee")]
     NoGuarantee(String),
-    /// The budget does not reach everyone.
+    /// The budget cannot serve every user.
     #[error(transparent)]
     Infeasible(#[from] Infeasibility),
-    /// A user with a service class of its own, where there is no place for one.
+    /// A user has its own service class, but the policy does not accept one.
     #[error("user {user:?} has a service class of its own, expected {expected}")]
     OwnClass {
-        /// The user's id.
+        /// ID of the user.
         user: String,
-        /// What is accepted.
+        /// Accepted values.
         expected: String,
     },
-    /// Numbers of the caller's that are no instance.
+    /// Arrays of the caller do not describe an instance.
     #[error("{0}")]
     Array(String),
-    /// An instance for somebody else.
-    #[error("it is an instance of another problem")]
+    /// The instance belongs to another problem.
+    #[error("the instance belongs to another problem")]
     OtherProblem,
-    /// An allocation that cannot be judged.
+    /// The allocation cannot be checked.
     #[error("the allocation: {0}")]
     Allocation(String),
-    /// A cell without an allocation.
+    /// A cell has no allocation.
     #[error("cell {cell} has no allocation in {file}, expected one for each cell")]
     NoAllocation {
-        /// Its name or number.
+        /// Name or number of the cell.
         cell: String,
-        /// The file of allocations.
+        /// Name of the file of allocations.
         file: String,
     },
-    /// Any of these, with the name of the cell that it is about.
+    /// An error of a cell with a name.
     #[error(transparent)]
     OfCell(Box<OfCell>),
-    /// Any of these, about an instance of which more is known than that there is no verdict.
+    /// An error of an instance that could be read, but whose allocation could not be checked.
     #[error(transparent)]
     Unjudged(Box<Unjudged>),
-    /// A policy that is not for an instance.
+    /// The policy does not apply to the instance.
     #[error("{0}")]
     Refused(String),
-    /// A problem without networks.
-    #[error("{0} has no networks, and so nothing to train")]
+    /// The problem has no networks.
+    #[error("{0} has no networks, so there is nothing to train")]
     NothingToTrain(&'static str),
     /// An error of a single problem or study.
     #[error(transparent)]
     Other(Box<dyn std::error::Error + Send + Sync>),
-    /// Any of these, with the file that it is about.
+    /// An error in a file.
     #[error("{file}: {source}")]
     In {
-        /// The file, as the caller named it.
+        /// Name of the file, as given by the caller.
         file: String,
-        /// What is wrong with it.
+        /// Error in the file.
         source: Box<Error>,
     },
-    /// A result that is not a number.
+    /// A result is NaN or infinite.
     #[error(transparent)]
     NotFinite(#[from] NotFinite),
-    /// A file of parameters that is longer than any.
+    /// A parameter file exceeds the size limit.
     #[error("the file is longer than {most} bytes, expected TOML", most = CellOptions::MOST_BYTES)]
     LongConfig,
-    /// A file that is not text.
+    /// A parameter file is not text.
     #[error("not UTF-8, expected TOML")]
     NotText,
-    /// A file that cannot be read.
+    /// A file cannot be read.
     #[error("{}: cannot read: {source}", path.display())]
     Read {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// What the system says.
+        /// Error of the operating system.
         source: io::Error,
     },
-    /// A file that cannot be written.
+    /// A file cannot be written.
     #[error("{}: cannot write: {source}", path.display())]
     Write {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// What the system says.
+        /// Error of the operating system.
         source: io::Error,
     },
-    /// The work was stopped by whoever watches it.
+    /// The observer stopped the operation.
     #[error("interrupted")]
     Interrupted,
 }
 
-/// An error of a cell with a name.
+/// Error of a cell with a name.
 #[derive(Debug, Error)]
 #[error("{source}")]
 pub struct OfCell {
-    /// The cell.
+    /// Cell with the error.
     pub cell: CellPlace,
-    /// What is wrong with it.
+    /// Error.
     pub source: Error,
 }
 
-/// An instance whose allocation could not be judged.
+/// Error of an instance whose allocation could not be checked.
 #[derive(Debug, Error)]
 #[error("{source}")]
 pub struct Unjudged {
     /// Number of users or links.
     pub k: usize,
-    /// Whether some allocation serves everyone.
+    /// Whether some allocation serves every user.
     pub feasible: bool,
-    /// Why.
+    /// Error.
     pub source: Error,
 }
 
 impl Error {
-    /// An error of a single problem or study.
+    /// Wraps an error of a single problem or study.
     pub fn other(error: impl std::error::Error + Send + Sync + 'static) -> Self {
         Self::Other(Box::new(error))
     }
 
-    /// The same, with the file that it is about.
+    /// Adds the name of the file that contains the error.
     #[must_use]
     pub fn in_file(self, file: impl Into<String>) -> Self {
         Self::In { file: file.into(), source: Box::new(self) }
     }
 
-    /// A file that cannot be written.
+    /// Returns the error for a file that cannot be written.
     pub fn write(path: &Path, source: io::Error) -> Self {
         Self::Write { path: path.to_owned(), source }
     }
 
-    /// The cell of a table that it is about, where it is one of several.
+    /// Returns the cell of a table in which the error occurred, if the table has several.
     pub fn cell(&self) -> Option<&CellPlace> {
         match self {
             Self::Input(error) => error.cell.as_ref(),
@@ -260,7 +266,7 @@ impl Error {
         }
     }
 
-    /// What is known of an instance whose allocation could not be judged; none where the instance could not be read.
+    /// Returns the instance whose allocation could not be checked, or `None` if the instance could not be read.
     pub fn unjudged(&self) -> Option<&Unjudged> {
         match self {
             Self::Unjudged(unjudged) => Some(unjudged),
@@ -270,7 +276,7 @@ impl Error {
         }
     }
 
-    /// The option or value that is wrong, wherever it was found.
+    /// Returns the invalid option or value, also if it is in a file or a cell.
     pub fn invalid(&self) -> Option<&Invalid> {
         match self {
             Self::Invalid(wrong) | Self::Train(TrainError::Invalid(wrong)) => Some(wrong),
@@ -281,13 +287,13 @@ impl Error {
         }
     }
 
-    /// Whose part it is to mend it.
+    /// Returns the kind of the error.
     pub fn kind(&self) -> ErrorKind {
         match self {
             Self::In { source, .. } => source.kind(),
             Self::Unjudged(unjudged) => unjudged.source.kind(),
             Self::OfCell(found) => found.source.kind(),
-            // Whoever asked has done nothing wrong.
+            // The caller is not at fault.
             Self::Write { .. } | Self::NotFinite(_) => ErrorKind::Machine,
             Self::Infeasible(_)
             | Self::Train(TrainError::Infeasible(_) | TrainError::EqualPower(_)) => {

@@ -1,4 +1,4 @@
-//! The one harness: many random instances of each size, on all cores, in a fixed order.
+//! Evaluation on random instances of each size, in parallel and with results in a fixed order.
 
 use rayon::prelude::*;
 
@@ -6,20 +6,20 @@ use crate::framework::{Observer, Trials};
 use crate::invalid::Invalid;
 use crate::limits::MOST_DRAWN;
 
-/// What was found on the instances of one size.
+/// Results on the instances of one size.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Rows<R> {
-    /// The size.
+    /// Number of users.
     pub k: usize,
-    /// What was found, in the order of the instances.
+    /// Results in the order of the instances.
     pub rows: Vec<R>,
-    /// Instances without an answer, which are in no row.
+    /// Number of instances without a result, which have no row.
     pub infeasible: usize,
 }
 
-/// Runs `measure` on instances `0..samples` of each size. `prepare` makes what a thread needs for a size; an
-/// instance without an answer gives `None` and is counted. The result does not depend on the number of threads;
-/// the observer counts instances.
+/// Runs `measure` on instances `0..samples` of each size in parallel. `prepare` creates the state of a thread for a
+/// size. `measure` returns `None` for an instance without an allocation, which is only counted. The result does not
+/// depend on the number of threads. The observer counts instances.
 pub fn over_instances<S, R: Send, E: Send>(
     sizes: &[usize],
     samples: u64,
@@ -35,7 +35,7 @@ pub fn over_instances<S, R: Send, E: Send>(
                 |state, index| {
                     let found = match state {
                         Ok(state) => measure(state, k, index)?,
-                        // Prepared again for its error, which cannot be copied.
+                        // Calls `prepare` again, because the error cannot be cloned.
                         Err(_) => return prepare(k).map(|_| None),
                     };
                     observer.done(1);
@@ -50,7 +50,7 @@ pub fn over_instances<S, R: Send, E: Send>(
     sizes.iter().map(at_size).collect()
 }
 
-/// Refuses a count of instances that have more users in all than [`MOST_DRAWN`].
+/// Returns an error if the instances have more than [`MOST_DRAWN`] users in total.
 pub(crate) fn check_count(name: &'static str, count: u64, size: usize) -> Result<(), Invalid> {
     let most = MOST_DRAWN / size.max(1);
     if count <= most as u64 {
@@ -60,26 +60,26 @@ pub(crate) fn check_count(name: &'static str, count: u64, size: usize) -> Result
     Err(Invalid::value(name, count, expected))
 }
 
-/// Seed of validation sets, its own stream for each training; test sets use other seeds.
+/// Seed of validation sets, which is combined with the seed of the run; test sets use other seeds.
 const VALIDATION_SEED: u64 = 0x7a11_da7e;
-/// Instances of each training size in a validation set (paper, table I).
+/// Number of instances of each training size in a validation set (paper, table I).
 const VALIDATION_SAMPLES: u64 = 200;
 
 impl Trials {
-    /// The instances that a policy is measured on after its training, given the sizes and the seed of that.
+    /// Returns the validation instances of a policy, given the sizes and the seed of its training run.
     pub(crate) fn validation(train_k: &[usize], seed: u64) -> Self {
         let (samples, seed) = (VALIDATION_SAMPLES, VALIDATION_SEED ^ seed);
         Self { sizes: train_k.to_vec(), samples, seed }
     }
 
-    /// Refuses more instances of a size than one command draws.
+    /// Returns an error if one command must not draw this many instances.
     pub fn check(&self) -> Result<(), Invalid> {
         self.sizes.iter().try_for_each(|&size| check_count("samples", self.samples, size))
     }
 }
 
 impl<R> Rows<R> {
-    /// The mean of a column; 0 of no rows.
+    /// Returns the mean of a column, or 0 if there are no rows.
     pub fn mean(&self, column: impl Fn(&R) -> f64) -> f64 {
         self.rows.iter().map(column).sum::<f64>() / self.rows.len().max(1) as f64
     }

@@ -1,20 +1,20 @@
-//! The guarantee of a calibrated policy: a factor on its bandwidths, and what it promises.
+//! Guarantee of a calibrated policy: a factor on its bandwidths, and the statement that it supports.
 //!
-//! For a user drawn at random, let `r` be the smallest factor on its bandwidth that meets its QoS. From `n`
-//! independent users the factor chosen is the largest `r` but for `v`, with `v` the largest number such that
-//! `P(Bin(n, β) ≤ v) ≤ δ` (Wilks 1941; the same as an exact Clopper–Pearson bound). Then, with probability
-//! at least `1 − δ` over the draw of the `n`, at most a share `β` of all users miss their QoS. The proof is
-//! in `docs/guarantees.md`.
+//! For a random user, let `r` be the smallest factor on its bandwidth that meets its QoS. The calibration draws `n`
+//! independent users and discards the `v` largest values of `r`. The largest remaining value is the factor. Here `v`
+//! is the largest number with `P(Bin(n, β) ≤ v) ≤ δ` (Wilks 1941; equivalent to an exact Clopper–Pearson bound). With
+//! probability at least `1 − δ` over the draw of the `n` users, at most a share `β` of all users then misses its QoS.
+//! The proof is in `docs/guarantees.md`.
 
 use serde::{Deserialize, Serialize};
 
 use crate::framework::ModelError;
 use crate::invalid::Invalid;
 
-/// Most cells of each size: the sum over all that may miss must end, also for a file that was made to do harm.
+/// Maximum number of cells of each size. It bounds the sum over possible misses, also for a malicious file.
 pub const MOST_CELLS: usize = 10_000_000;
 
-/// A factor on bandwidths, with its certificate.
+/// Factor on bandwidths with its certificate.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Guarantee {
@@ -22,24 +22,25 @@ pub struct Guarantee {
     pub margin: f64,
     /// Largest share of users that miss their QoS, `β`.
     pub beta: f64,
-    /// Probability, over the calibration's draw, that more of them do, `δ`: for all sizes together.
+    /// Probability `δ` over the calibration draw that more users miss their QoS, for all sizes together.
     pub delta: f64,
-    /// Sizes that it was calibrated at, and so holds at.
+    /// Sizes of the calibration, at which the guarantee holds.
     pub k: Vec<usize>,
-    /// Independent cells of each size, one user of each judged: `n`.
+    /// Number `n` of independent cells of each size, with one user checked in each.
     pub cells: usize,
-    /// Judged users of each size that may miss their QoS, `v`.
+    /// Number `v` of checked users of each size that may miss their QoS.
     pub missed: usize,
     /// Seed of the cells.
     pub seed: u64,
-    /// The fading under which it holds, if that is not the one of the model's config.
+    /// Fading distribution for which the guarantee holds, if it is not that of the model's config.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fading: Option<String>,
 }
 
 impl Guarantee {
-    /// How many of `cells` independent users may miss their QoS at each of `sizes` sizes: the largest `v`
-    /// with `P(Bin(cells, β) ≤ v) ≤ δ/sizes`.
+    /// Returns how many of `cells` independent users may miss their QoS at each of `sizes` sizes: the largest `v`
+    /// with `P(Bin(cells, β) ≤ v) ≤ δ/sizes`. Returns an error if there is no such number or if an argument is out of
+    /// range.
     ///
     /// ```
     /// use anyk::framework::Guarantee;
@@ -75,39 +76,40 @@ impl Guarantee {
         })
     }
 
-    /// The fewest cells of each of `sizes` sizes that show anything.
+    /// Returns the smallest number of cells, for each of `sizes` sizes, that can support the guarantee.
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
     pub fn least_cells(beta: f64, delta: f64, sizes: usize) -> usize {
         ((delta / sizes as f64).ln() / (-beta).ln_1p()).ceil() as usize
     }
 
-    /// Checks that the certificate is one.
+    /// Checks that the parameters support the guarantee.
     pub fn validate(&self) -> Result<(), ModelError> {
         let inconsistent = |why: String| {
-            let why = format!("its guarantee does not follow from its own numbers: {why}");
+            let why = format!("the guarantee does not follow from its parameters: {why}");
             Err(ModelError::Content(why))
         };
         match Self::missed_allowed(self.cells, self.beta, self.delta, self.k.len()) {
             Err(wrong) => return inconsistent(wrong.to_string()),
             Ok(missed) if self.missed > missed => {
-                return inconsistent("it allows more misses than it may".to_owned());
+                return inconsistent("missed is larger than the parameters allow".to_owned());
             }
             Ok(_) => {}
         }
-        // Whoever calibrates gets a margin around 1; none is this far from it.
+        // A calibration yields a margin around 1, never one this far from it.
         if !(1e-6..=1e6).contains(&self.margin) {
-            return inconsistent("its margin is not between 1e-6 and 1e6".to_owned());
+            return inconsistent("margin is not between 1e-6 and 1e6".to_owned());
         }
         Ok(())
     }
 
-    /// The largest value but for `missed`: the factor that leaves so many users without their QoS.
+    /// Returns the largest value after discarding `missed` larger ones: with this factor, `missed` users miss their
+    /// QoS.
     pub fn order_statistic(mut factors: Vec<f64>, missed: usize) -> Option<f64> {
         let place = factors.len().checked_sub(1 + missed)?;
         Some(*factors.select_nth_unstable_by(place, f64::total_cmp).1)
     }
 
-    /// What it says, in a sentence.
+    /// Returns the guarantee as a sentence.
     pub fn sentence(&self) -> String {
         let Self { margin, beta, delta, k, cells, fading, .. } = self;
         let under = fading.as_ref().map_or(String::new(), |fading| format!(" under {fading}"));
@@ -122,15 +124,15 @@ impl Guarantee {
     }
 }
 
-/// Without zeros that say nothing.
+/// Returns a share in percent without trailing zeros.
 fn percent(share: f64) -> String {
     let digits = format!("{:.4}", 100.0 * share);
     digits.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
-/// Largest `v` with `P(Bin(n, p) ≤ v) ≤ level`; `None` if not even 0 does.
+/// Returns the largest `v` with `P(Bin(n, p) ≤ v) ≤ level`, or `None` if even 0 exceeds the level.
 fn binomial_count(count: usize, probability: f64, level: f64) -> Option<usize> {
-    // The terms in logarithms: (1 − p)^n alone may be under the smallest number.
+    // Uses logarithms of the terms, since (1 − p)^n may underflow.
     let odds = (probability / (1.0 - probability)).ln();
     let mut ln_term = count as f64 * (-probability).ln_1p();
     let mut sum = 0.0;
@@ -148,7 +150,7 @@ fn binomial_count(count: usize, probability: f64, level: f64) -> Option<usize> {
 mod tests {
     use super::*;
 
-    /// Wilks's sample sizes for 95 % content at 95 % confidence (59, 93, 124, …, 181), and sums by hand.
+    /// Wilks's sample sizes for 95 % content at 95 % confidence (59, 93, 124, …, 181), and sums computed by hand.
     #[test]
     fn known_values_of_the_binomial_bound() {
         // 0.95^n ≤ 0.05 from n = 59 on; one miss from 93, two from 124, four from 181.
@@ -161,7 +163,7 @@ mod tests {
         // 0.5^5 = 1/32, 6/32.
         assert_eq!(binomial_count(5, 0.5, 1.0 / 32.0), Some(0));
         assert_eq!(binomial_count(5, 0.5, 6.01 / 32.0), Some(1));
-        // So many that (1 − p)^n underflows: mean 5000, one-sided 5 % at 5000 − 1.645·√2500.
+        // A count for which (1 − p)^n underflows: mean 5000, one-sided 5 % at 5000 − 1.645·√2500.
         let many = binomial_count(10_000, 0.5, 0.05).unwrap();
         assert!((4915..=4919).contains(&many), "{many}");
     }

@@ -1,24 +1,24 @@
-//! Cells that a budget cannot serve, and the checks that amounts and gains of all problems pass.
+//! Infeasible cells, and checks of amounts and gains that all problems share.
 
 use std::fmt;
 
 use crate::invalid::Invalid;
 use crate::tolerance;
 
-/// Why a cell cannot be served, and what part of it can.
+/// Reason why a cell cannot be served, and the part of it that can be.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Infeasibility {
-    /// Least power that could serve everyone, W; `None` if no power could.
+    /// Smallest power that could serve every user, in W; `None` if no power could.
     pub required_power_w: Option<f64>,
-    /// How much of it is missing, W.
+    /// Missing power, in W.
     pub shortfall_w: Option<f64>,
-    /// Positions of the users in the largest set that was found to fit, ascending.
+    /// Indices of the users in the largest set that was found to fit, ascending.
     pub admissible: Vec<usize>,
-    /// Positions of the users dropped, the most expensive first.
+    /// Indices of the dropped users, the most expensive first.
     pub dropped: Vec<usize>,
-    /// No set that fits has more users than this, if that is not the number of those admitted.
+    /// Upper bound on the number of users in a set that fits, if it differs from the number of admitted users.
     pub at_most: Option<usize>,
-    /// Whether no allocation could serve everyone, and not only the policy at hand.
+    /// Whether no allocation could serve every user; otherwise only this policy cannot.
     pub is_exact: bool,
 }
 
@@ -29,16 +29,16 @@ impl fmt::Display for Infeasibility {
         match (self.required_power_w, self.shortfall_w) {
             (Some(required_w), Some(shortfall_w)) => write!(
                 out,
-                "serving everyone takes at least {required_w:.6} W, {shortfall_w:.6} W more than the budget"
+                "serving every user takes at least {required_w:.6} W, {shortfall_w:.6} W more than the budget"
             ),
-            _ => out.write_str("no power serves everyone"),
+            _ => out.write_str("no power serves every user"),
         }
     }
 }
 
 impl Infeasibility {
-    /// Which users can be served, dropping those of the largest least power first. `needs` has the least
-    /// power of each user, W, and its position.
+    /// Determines which users can be served if those that need the most power are dropped first. `needs` contains the
+    /// smallest power of each user, in W, and its index.
     pub(crate) fn new(mut needs: Vec<(f64, usize)>, max_power_w: f64) -> Self {
         let required_power_w: f64 = needs.iter().map(|need| need.0).sum();
         needs.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
@@ -63,7 +63,7 @@ impl Infeasibility {
         }
     }
 
-    /// The same of a policy that cannot serve everyone, where another may.
+    /// Marks the cell as infeasible for this policy only; another policy may serve it.
     #[must_use]
     pub(crate) fn of_policy(mut self) -> Self {
         self.is_exact = false;
@@ -71,7 +71,8 @@ impl Infeasibility {
     }
 }
 
-/// Refuses amounts that are not one for each user, or are negative or no numbers, and a sum over the budget.
+/// Returns an error if there is not one amount per user, if an amount is negative or not finite, or if their sum
+/// exceeds the budget.
 pub(crate) fn check_amounts(
     what: &'static str,
     amounts: &[f64],
@@ -82,7 +83,7 @@ pub(crate) fn check_amounts(
         return Err(wrong_size(amounts.len(), size));
     }
     let unfit = |amount: &f64| !(*amount >= 0.0 && amount.is_finite());
-    let expected = "a number that is not negative";
+    let expected = "a non-negative number";
     if let Some(user) = amounts.iter().position(unfit) {
         return Err(Invalid::number(what, amounts[user], expected).of_user(user));
     }
@@ -92,23 +93,23 @@ pub(crate) fn check_amounts(
             let field = format!("the {what} of all users");
             Err(Invalid::number(field, total, format!("at most the budget of {budget}")))
         }
-        // The sum of numbers may be none.
+        // The sum of finite numbers may overflow.
         _ if !total.is_finite() => Err(Invalid::number(what, amounts[0], expected).of_user(0)),
         _ => Ok(()),
     }
 }
 
-/// An allocation for another number of users.
+/// Returns the error for an allocation with the wrong number of users.
 pub(crate) fn wrong_size(given: usize, expected: usize) -> Invalid {
     Invalid::value("the number of users in the allocation", given, expected.to_string())
 }
 
-/// An instance without users.
+/// Returns the error for an instance without users.
 pub(crate) fn no_users() -> Invalid {
     Invalid::value("the number of users", 0, "at least 1")
 }
 
-/// Refuses what is not a valid gain.
+/// Returns an error if the gain is out of range.
 pub(crate) fn check_gain(index: usize, gain: f64) -> Result<(), Invalid> {
     if gain > 1e-60 && gain <= 1.0 {
         return Ok(());
@@ -117,7 +118,7 @@ pub(crate) fn check_gain(index: usize, gain: f64) -> Result<(), Invalid> {
     Err(Invalid::number("gain", gain, expected).of_user(index))
 }
 
-/// The gains of at least one user, each a power ratio.
+/// Checks that there is at least one gain and that each is in range.
 pub(crate) fn checked_gains(gains: impl IntoIterator<Item = f64>) -> Result<Vec<f64>, Invalid> {
     let gains: Vec<f64> = gains.into_iter().collect();
     for (index, &gain) in gains.iter().enumerate() {

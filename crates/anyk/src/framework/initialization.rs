@@ -1,34 +1,34 @@
-//! How the parameters of a network start, where nothing is known of what it will learn.
+//! Initial parameters of networks.
 
 use rand::{Rng, RngExt};
 use rand_distr::StandardNormal;
 use serde::{Deserialize, Serialize};
 
-/// How the parameters of a network start.
+/// Rule for the initial parameters of a network.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Initialization {
-    /// As the training at hand places them: by what is known of its inputs and outputs.
+    /// Chosen by the training, which knows the ranges of its inputs and outputs.
     #[default]
     Placed,
-    /// Weights from a normal law of deviation 0.1, cut at two deviations; biases 0.1.
+    /// Weights normal with deviation 0.1, truncated at two deviations; biases 0.1.
     Normal,
-    /// Weights uniform within `±√(6/(inputs + outputs))`, biases 0.
+    /// Weights uniform within `±√(6/(inputs + outputs))`; biases 0.
     Glorot,
-    /// Weights and biases uniform within `±1/√inputs`: what PyTorch gives a linear layer.
+    /// Weights and biases uniform within `±1/√inputs`, as in PyTorch's linear layer.
     Pytorch,
 }
 
-/// Deviation of the normal weights and value of their biases.
+/// Standard deviation of the normal weights, and value of their biases.
 const NORMAL: f64 = 0.1;
 
 impl Initialization {
-    /// Whether nothing is placed: one rule for every weight, and one for every bias.
+    /// Returns whether one rule applies to all weights and one to all biases.
     pub(crate) fn is_blind(self) -> bool {
         self != Self::Placed
     }
 
-    /// A weight of a layer with so many inputs and outputs; none where weights are placed.
+    /// Draws a weight of a layer; returns 0 for [`Initialization::Placed`].
     pub(crate) fn weight(self, (inputs, outputs): (usize, usize), rng: &mut impl Rng) -> f64 {
         match self {
             Self::Placed => 0.0,
@@ -46,7 +46,7 @@ impl Initialization {
         }
     }
 
-    /// A bias of a layer with so many inputs.
+    /// Draws a bias of a layer; returns 0 for [`Initialization::Placed`].
     pub(crate) fn bias(self, inputs: usize, rng: &mut impl Rng) -> f64 {
         match self {
             Self::Placed | Self::Glorot => 0.0,
@@ -77,7 +77,7 @@ mod tests {
             let square = drawn.iter().map(|weight| weight * weight).sum::<f64>() / 20_000.0;
             (most, square.sqrt())
         };
-        // A normal law cut at two deviations has 0.8796 of its deviation.
+        // A normal distribution truncated at two deviations has 0.8796 of its deviation.
         let (most, deviation) = spread(Initialization::Normal);
         assert!(most <= 0.2 && (deviation - 0.08796).abs() < 1e-3, "{most} {deviation}");
         let (most, deviation) = spread(Initialization::Glorot);

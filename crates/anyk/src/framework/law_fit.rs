@@ -12,36 +12,36 @@ use crate::framework::{
 use crate::math::single;
 use crate::network::{Activation, BandwidthLaw, Dense, DenseTape, LawShape};
 
-/// Which loss to pre-train with.
+/// Loss of the pre-training.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum PretrainLoss {
-    /// Mean square of the error against labels `b(α P_max/K)` (eq. (Loss-sup)).
+    /// Mean squared error against labels `b(α P_max/K)` (eq. (Loss-sup)).
     Supervised,
-    /// Mean square of the KKT residual `θ(S^E − C^E)` at equal power (eq. (Loss-unsup)): no labels.
+    /// Mean square of the KKT residual `θ(S^E − C^E)` at equal power (eq. (Loss-unsup)), which needs no labels.
     Unsupervised,
 }
 
-/// Sizes of the samples of an outer function.
+/// Sizes in the samples of an outer function.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub enum LawSizes {
-    /// 1, 2, …, `most`.
+    /// All sizes from 1 to `most`.
     Every {
-        /// The largest.
+        /// Largest size.
         most: usize,
     },
-    /// So many from 1 to `most`, their logarithms evenly spaced.
+    /// Sizes from 1 to `most` with evenly spaced logarithms.
     Geometric {
-        /// The largest.
+        /// Largest size.
         most: usize,
-        /// How many; small ones come several times.
+        /// Number of sizes; small ones are repeated.
         count: usize,
     },
 }
 
 impl LawSizes {
-    /// The sizes, ascending.
+    /// Returns the sizes in ascending order.
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
     pub fn list(self) -> Vec<usize> {
         match self {
@@ -54,7 +54,7 @@ impl LawSizes {
         }
     }
 
-    /// The largest.
+    /// Returns the largest size.
     pub fn most(self) -> usize {
         match self {
             Self::Every { most } | Self::Geometric { most, .. } => most,
@@ -62,40 +62,41 @@ impl LawSizes {
     }
 }
 
-/// How to pre-train.
+/// Settings of the pre-training.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PretrainSettings {
-    /// The loss.
+    /// Loss to minimize.
     pub loss: PretrainLoss,
     /// Shape of the network.
     pub shape: LawShape,
-    /// The sizes that are trained.
+    /// Sizes in the samples.
     pub sizes: LawSizes,
-    /// Gains drawn for each size.
+    /// Number of gains drawn for each size.
     pub samples_per_size: usize,
-    /// Samples in a step.
+    /// Number of samples per step.
     pub batch: usize,
-    /// Passes over the samples.
+    /// Number of passes over the samples.
     pub epochs: usize,
-    /// How parameters move.
+    /// Update rule of the parameters.
     pub update: Update,
-    /// Learning rate over the steps.
+    /// Schedule of the learning rate.
     pub rate: Schedule,
-    /// What t counts in it.
+    /// Unit of t in the schedule.
     pub rate_per: RatePer,
-    /// How the parameters start.
+    /// Initialization of the parameters.
     pub initialization: Initialization,
-    /// Whether errors count relative to the label, and those of small cells more where every size comes once: the
-    /// paper's absolute squares neglect the near users, whose bandwidths are small, and the smallest cells, which are
-    /// few among 1, …, 200 and where the law is steepest.
+    /// Whether errors are relative to the label, and whether small cells get a larger weight if every size occurs
+    /// once. The paper's absolute squares neglect two kinds of samples: near users, whose bandwidths are small, and
+    /// the smallest cells, which are few among 1, …, 200 and for which the outer function is steepest.
     pub balanced: bool,
 }
 
 impl Default for PretrainSettings {
-    /// As many samples as the paper's (table I), with a network and an optimizer that take a second instead of a
-    /// minute and end nearer to the law; every training prints how near. Their sizes reach further, since an outer
-    /// function is worth nothing beyond them: bandwidths grow without bound towards the weakest gain that can be served.
+    /// Uses as many samples as the paper (table I), with a network and an optimizer that take a second instead of a
+    /// minute and are more accurate. Every training run prints the error. The sizes reach further than the paper's,
+    /// since an outer function cannot be used beyond them: bandwidths grow without bound as the gain approaches the
+    /// weakest one that can be served.
     fn default() -> Self {
         Self {
             loss: PretrainLoss::Supervised,
@@ -114,12 +115,12 @@ impl Default for PretrainSettings {
 }
 
 impl PretrainSettings {
-    /// The paper's, all of them (table II): plain gradient steps, `0.01/(1 + 0.001t)`, 2500 epochs, squares of the
-    /// errors as they are.
+    /// Returns the settings of the paper (table II): plain gradient steps, learning rate `0.01/(1 + 0.001t)`, 2500
+    /// epochs, absolute squared errors.
     ///
-    /// It does not say what its bandwidths are measured in, and plain gradient steps depend on it: in MHz they end far
-    /// off the law, in 10 kHz they diverge. Chosen by the error on gains of their own, which `anyk reproduce ablation`
-    /// prints.
+    /// The paper does not state the unit of its bandwidths, on which plain gradient steps depend. In MHz they end far
+    /// from the outer function; in 10 kHz they diverge. The unit here has the smallest error on separate gains, which
+    /// `anyk reproduce ablation` prints.
     pub fn paper() -> Self {
         Self {
             shape: LawShape { unit_khz: 30, ..LawShape::default() },
@@ -134,7 +135,7 @@ impl PretrainSettings {
         }
     }
 
-    /// How it is minimised, on so many samples.
+    /// Returns the plan of the training on `samples` samples.
     fn plan(&self, samples: usize) -> Plan {
         let per_epoch = samples.div_ceil(self.batch.max(1)) as u64;
         Plan {
@@ -146,14 +147,14 @@ impl PretrainSettings {
     }
 }
 
-/// One `(α, K)`, with the received power at the equal power of that K.
+/// Sample `(α, K)` with the received power at equal power for that K.
 pub(crate) struct LawSample {
     pub(crate) gain: f64,
     pub(crate) size: usize,
     pub(crate) received_w: f64,
 }
 
-/// Value and slope, by the network's output, of the loss of the sample at a position.
+/// Loss of the sample at an index, and its derivative with respect to the network's output.
 type LossOf<'a> = &'a dyn Fn(usize, f32) -> (f32, f32);
 
 struct LawObjective<'a> {
@@ -176,8 +177,8 @@ impl Objective<f32> for LawObjective<'_> {
         let mut parameters: Vec<f32> = Vec::with_capacity(self.network.parameter_count());
         let last = widths.len() - 2;
         for (layer, pair) in widths.windows(2).enumerate() {
-            // He's initialization; the last layer starts small around a bandwidth of 2·10^5 Hz, so that
-            // no first step can push the softplus to its flat end.
+            // He's initialization. The last layer starts small around a bandwidth of 2·10^5 Hz, so that no first step
+            // can push the softplus into its flat region.
             let scale = (2.0 / pair[0] as f64).sqrt() * if layer == last { 0.1 } else { 1.0 };
             let rule = self.settings.initialization;
             if rule.is_blind() {
@@ -221,7 +222,7 @@ impl Objective<f32> for LawObjective<'_> {
     }
 }
 
-/// Fits a law to samples.
+/// Trains an outer function on samples.
 pub(crate) fn fit_law(
     session: &mut Session<'_>,
     settings: &PretrainSettings,
@@ -248,8 +249,8 @@ pub(crate) fn fit_law(
     BandwidthLaw::new(&settings.shape, parameters).ok_or_else(diverged)
 }
 
-/// `((ŷ − y)/unit)²` with `ŷ = softplus(output)`, and its slope by the output: with the label as unit, the square
-/// of the relative error.
+/// Returns `((ŷ − y)/unit)²` with `ŷ = softplus(output)`, and its derivative with respect to the output. With the
+/// label as the unit, it is the square of the relative error.
 pub(crate) fn square(output: f32, label: f32, unit: f32) -> (f32, f32) {
     let output = f64::from(output);
     let (label, unit) = (f64::from(label), f64::from(unit));
@@ -257,7 +258,7 @@ pub(crate) fn square(output: f32, label: f32, unit: f32) -> (f32, f32) {
     (single(off * off), single(2.0 * off * Activation::Softplus.slope(output) / unit))
 }
 
-/// A standard normal number.
+/// Draws a standard normal number.
 fn normal(rng: &mut ChaCha8Rng) -> f64 {
     StandardNormal.sample(rng)
 }

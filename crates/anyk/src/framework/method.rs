@@ -1,26 +1,26 @@
-//! The methods that the paper compares, and ours.
+//! Names of the methods.
 
 use serde::{Deserialize, Serialize};
 
-/// The price policy, as in options and files.
+/// Name of the price policy in options and files.
 pub(crate) const PRICE: &str = "price";
-/// Its name in version 0.2.
+/// Name of the price policy in version 0.2.
 pub(crate) const FORMER_PRICE: &str = "any-gnn";
 
-/// What to train: the three methods that the paper compares (section V-C3).
+/// Methods that the paper compares (section V-C3).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Method {
-    /// Power by softmax, bandwidth with the pre-trained outer function `B^v`.
+    /// Power by softmax, bandwidth by a network with the pre-trained outer function `B^v`.
     PGnn,
-    /// Power by softmax, bandwidth by a network without it.
+    /// Power by softmax, bandwidth by a network without an outer function.
     MGnn,
-    /// Fully-connected networks for up to the training size, smaller cells padded with zeros.
+    /// Fully connected networks for up to the training size; smaller cells are padded with zeros.
     Fnn,
 }
 
 impl Method {
-    /// Its name, as in options and files.
+    /// Returns the name used in options and files.
     pub fn name(self) -> &'static str {
         match self {
             Self::PGnn => "p-gnn",

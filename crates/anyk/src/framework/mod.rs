@@ -1,12 +1,12 @@
-//! What trainings and measurements of all problems share.
+//! Shared code for training and evaluation in all problems.
 //!
 //! | | |
 //! | --- | --- |
-//! | [`Objective`], [`Plan`], [`Session`] | what is trained, how, and the one driver that does it |
-//! | [`Stored`], [`ModelFile`] | a learned policy on disk: a record and named tensors |
-//! | [`over_instances`] | the one harness of measurements on random instances |
-//! | [`Options`], [`CellOptions`] | options by name, and those of a cell |
-//! | [`Error`] | why something could not be done |
+//! | [`Objective`], [`Plan`], [`Session`] | objective, settings and driver of a training run |
+//! | [`Stored`], [`ModelFile`] | file format of a learned policy: a record and named tensors |
+//! | [`over_instances`] | evaluation on random instances in parallel |
+//! | [`Options`], [`CellOptions`] | options by name, and the options of a cell |
+//! | [`Error`] | errors of the library |
 
 mod adam;
 pub(crate) mod batches;

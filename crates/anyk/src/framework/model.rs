@@ -1,4 +1,4 @@
-//! What a learned policy is on disk: a record of how it came about, and named tensors. One format for all.
+//! File format of learned policies: a record of the training and named tensors, the same for all problems.
 
 use std::path::Path;
 
@@ -11,35 +11,36 @@ use crate::exchange::{Tensor, read_plain_file};
 use crate::framework::{FORMER_PRICE, ModelError, PRICE};
 
 const KIND: &str = "model";
-/// 1 were the four formats of AnyK 0.1.
+/// Version 1 was the four formats of AnyK 0.1.
 const VERSION: u64 = 2;
 
-/// A learned policy that can be written to a file and read back.
+/// Learned policy that can be written to a file and read back.
 pub trait Stored: Sized {
-    /// How it came about, as JSON: settings, and what was measured.
+    /// Record of the training, as JSON: its settings and measurements.
     type Record: Serialize + DeserializeOwned;
 
-    /// The problems that such models are of.
+    /// Problems that such models can belong to.
     const PROBLEMS: &'static [&'static str];
 
-    /// The problem that this one is of.
+    /// Returns the problem of this model.
     fn problem(&self) -> &'static str {
         Self::PROBLEMS[0]
     }
 
-    /// How it was learned: `p-gnn`, `price`.
+    /// Returns the training method, such as `p-gnn` or `price`.
     fn method(&self) -> &'static str;
 
-    /// Its record.
+    /// Returns the record of the training.
     fn record(&self) -> &Self::Record;
 
-    /// Its numbers.
+    /// Returns the parameters as named tensors.
     fn tensors(&self) -> Vec<Tensor>;
 
-    /// From both; an error says what does not fit. Every tensor must be taken.
+    /// Builds a model from a record and tensors, or returns an error that names the inconsistency. It must take every
+    /// tensor.
     fn from_parts(record: Self::Record, tensors: &mut Tensors) -> Result<Self, ModelError>;
 
-    /// The bytes of its file: the same model gives the same bytes.
+    /// Returns the bytes of the model file. The same model always gives the same bytes.
     fn to_bytes(&self) -> Result<Vec<u8>, ModelError> {
         let (problem, method) = (self.problem(), self.method());
         let content = Content { problem, method, record: self.record(), run: None };
@@ -73,7 +74,7 @@ struct FoundContent {
     run: Option<String>,
 }
 
-/// A model file of any problem, checked but for what its problem knows.
+/// Model file of any problem. All checks are done except those that need its problem.
 #[derive(Debug)]
 pub struct ModelFile {
     problem: String,
@@ -84,10 +85,10 @@ pub struct ModelFile {
 }
 
 impl ModelFile {
-    /// The method of files that hold an outer function and are not models of a policy.
+    /// Method name in files that contain an outer function instead of a policy.
     pub(crate) const OUTER_FUNCTION: &'static str = "outer-function";
 
-    /// Reads a file; a damaged, truncated, foreign, older or newer one is refused.
+    /// Reads a file. Returns an error if it is damaged, truncated, not a model file, or of an older or newer format.
     pub fn read(bytes: &[u8]) -> Result<Self, ModelError> {
         let file = Container::from_bytes(bytes, KIND, VERSION)?;
         let FoundContent { problem, mut method, record, run } = file.content()?;
@@ -103,7 +104,7 @@ impl ModelFile {
         (file.run.as_deref() == Some(run)).then_some(file)
     }
 
-    /// Returns the bytes of a file with the run that it is the result of.
+    /// Returns the bytes of a model file with the ID of the run that produced it.
     pub(crate) fn with_run(bytes: &[u8], run: &str) -> Result<Vec<u8>, ModelError> {
         let Self { problem, method, record, tensors, .. } = Self::read(bytes)?;
         let content =
@@ -116,31 +117,32 @@ impl ModelFile {
         read_plain_file(path).is_ok_and(|bytes| Self::read(&bytes).is_ok())
     }
 
-    /// The problem that it is a model of.
+    /// Returns the problem of the model.
     pub fn problem(&self) -> &str {
         &self.problem
     }
 
-    /// How it was learned.
+    /// Returns the training method.
     pub fn method(&self) -> &str {
         &self.method
     }
 
-    /// How it came about and what it reached, as JSON.
+    /// Returns the record of the training and its measurements, as JSON.
     pub fn record(&self) -> &RawValue {
         &self.record
     }
 
-    /// Names and shapes of its tensors.
+    /// Returns the names and shapes of the tensors.
     pub fn shapes(&self) -> impl Iterator<Item = (&str, &[usize])> {
         self.tensors.0.iter().map(|tensor| (tensor.name.as_str(), tensor.shape.as_slice()))
     }
 
-    /// The model, by what its problem knows.
+    /// Builds the model, with all checks of its problem.
     pub fn into_model<M: Stored>(mut self) -> Result<M, ModelError> {
         if !M::PROBLEMS.contains(&self.problem.as_str()) {
             let expected = M::PROBLEMS.join(" or ");
-            let message = format!("it is a model of {:?}, expected {expected}", self.problem);
+            let message =
+                format!("the model is for the problem {:?}, expected {expected}", self.problem);
             return Err(ModelError::Format(message));
         }
         let record = serde_json::from_str(self.record.get())
@@ -148,20 +150,20 @@ impl ModelFile {
         let model = M::from_parts(record, &mut self.tensors)?;
         if (model.problem(), model.method()) != (&self.problem, &self.method) {
             let (problem, method) = (self.problem, self.method);
-            let message = format!("its record is not that of a {method} of {problem}");
+            let message = format!("the record does not describe a {method} model for {problem}");
             return Err(ModelError::Format(message));
         }
         match self.tensors.0.first() {
             None => Ok(model),
             Some(left) => {
-                let message = format!("the tensor {} has no place in it", left.name);
+                let message = format!("the model does not use the tensor {}", left.name);
                 Err(ModelError::Format(message))
             }
         }
     }
 }
 
-/// The tensors of a file, taken out one by one.
+/// Tensors of a file, which are taken out one by one.
 #[derive(Debug, Default)]
 pub struct Tensors(Vec<Tensor>);
 
@@ -176,7 +178,7 @@ impl Tensors {
         Ok(tensor.values)
     }
 
-    /// Drops a tensor that only older files have.
+    /// Removes a tensor that only older files contain.
     pub(crate) fn discard(&mut self, name: &str) {
         self.0.retain(|tensor| tensor.name != name);
     }
@@ -186,13 +188,13 @@ impl Tensors {
         let index = self.0.iter().position(|tensor| tensor.name == name).ok_or_else(missing)?;
         let tensor = self.0.remove(index);
         if !tensor.values.iter().all(|value| value.is_finite()) {
-            let message = format!("a number of the tensor {name} is not finite");
+            let message = format!("the tensor {name} contains a number that is not finite");
             return Err(ModelError::Content(message));
         }
         Ok(tensor)
     }
 
-    /// Takes out the parts of a network and puts its parameters together.
+    /// Takes out the parts of a network and concatenates its parameters.
     pub fn take_network(
         &mut self,
         network: &str,
@@ -214,7 +216,7 @@ impl Tensors {
     }
 }
 
-/// The parameters of a network as named tensors.
+/// Returns the parameters of a network as named tensors.
 pub fn network_tensors(
     network: &str,
     layout: &[(String, Vec<usize>)],

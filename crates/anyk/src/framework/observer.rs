@@ -1,34 +1,34 @@
-//! Who watches long work: told how far it is, asked whether it is to go on.
+//! Progress reports and cancellation of long operations.
 
-/// Watches long work, from any thread.
+/// Observer of long operations; its methods may be called from any thread.
 pub trait Observer: Send + Sync {
-    /// Work of so many equal parts begins, and whatever was begun before has ended. `what` names it with the
-    /// unit of its parts: "training, steps".
+    /// Reports the start of an operation of `parts` equal parts, and the end of the one before. `what` names the
+    /// operation and the unit of its parts, such as "training, steps".
     fn begin(&self, _what: &str, _parts: u64) {}
 
-    /// So many parts are done.
+    /// Reports that `parts` more parts are done.
     fn done(&self, _parts: u64) {}
 
-    /// All work has ended, whether or not every part is done.
+    /// Reports the end of all operations, whether or not every part is done.
     fn end(&self) {}
 
-    /// Something that a person should know: a restart, a run that is finished already.
+    /// Passes a message to the user, such as a restart or a run that is already finished.
     fn tell(&self, _message: &str) {}
 
-    /// Whether to stop as soon as nothing is lost by it.
+    /// Returns whether the operation should stop at the next point at which it can stop without losing results.
     fn stop(&self) -> bool {
         false
     }
 }
 
-/// Nobody watches.
+/// Observer that ignores all reports and never stops an operation.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Silent;
 
 impl Observer for Silent {}
 
-/// Passes on the wish to stop and nothing else: for one of many works that run side by side, whose progress is
-/// counted as a whole.
+/// Observer that only forwards cancellation. Use it for one of several parallel operations whose progress is reported
+/// as a whole.
 pub struct Quietly<'a>(pub &'a dyn Observer);
 
 impl Observer for Quietly<'_> {
@@ -37,8 +37,8 @@ impl Observer for Quietly<'_> {
     }
 }
 
-/// Passes on the parts done as well, but not where work begins and ends: for one of many works of equal parts
-/// that run side by side and are begun as one.
+/// Observer that forwards finished parts, messages and cancellation, but not the start and the end. Use it for one of
+/// several parallel operations that are reported as one.
 pub struct Counted<'a>(pub &'a dyn Observer);
 
 impl Observer for Counted<'_> {

@@ -1,28 +1,28 @@
-//! Supervised training on samples of any policy with positive outputs: a small network of the mean
-//! aggregator with a given output, for use at any K.
+//! Supervised training on samples of any policy with positive outputs. The network is small, aggregates by the mean,
+//! has a given output layer, and works for any K.
 
 use crate::framework::supervised::{Example, Fit, Loss, Start, train};
 use crate::framework::{Session, Silent, TrainError};
 use crate::network::{Activation, Aggregator, Gnn, Output, Tape};
 
-/// Features of the hidden layer.
+/// Number of hidden features.
 const HIDDEN: usize = 8;
-/// How it is trained: as the networks of (P5) and (P6).
+/// Training settings, as for the networks of (P5) and (P6).
 const FIT: Fit =
     Fit { batch: 20, steps: 4000, rate: 1e-2, penalty: 1.0, start: Start::Mixed, seed: 0 };
 
-/// The users of one realization.
+/// Users of one realization.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Cell {
     /// Inputs `x_k`.
     pub x: Vec<f64>,
-    /// Outputs `y_k`, positive.
+    /// Outputs `y_k`, which must be positive.
     pub y: Vec<f64>,
-    /// Outer function `f(x_k, K)`, for [`Output::Pretrained`] alone.
+    /// Outer function `f(x_k, K)`, only for [`Output::Pretrained`].
     pub outer: Vec<f64>,
 }
 
-/// A trained network with its scales.
+/// Trained network with the scales of its inputs and outputs.
 #[derive(Debug, Clone)]
 pub struct SampleNetwork {
     network: Gnn,
@@ -33,10 +33,10 @@ pub struct SampleNetwork {
     logarithmic: bool,
 }
 
-/// Trains a network on cells, in relative errors.
+/// Trains a network on cells with relative errors.
 ///
-/// An elementwise output is an exponential here, `y = e^o`: it does not depend on K either, and outputs
-/// that span decades are then near-linear in `o`.
+/// An elementwise output is an exponential here, `y = e^o`. It does not depend on K either, and outputs that span
+/// decades are then almost linear in `o`.
 pub fn train_on_samples(
     output: Output,
     cells: &[Cell],
@@ -48,7 +48,7 @@ pub fn train_on_samples(
     let count = inputs().count().max(1) as f64;
     let mean = inputs().sum::<f64>() / count;
     let variance = inputs().map(|x| (x - mean).powi(2)).sum::<f64>() / count;
-    // All inputs on one spot have no deviation.
+    // Equal inputs have a deviation of 0.
     let deviation = variance.sqrt().max(1e-9 * mean.abs()).max(f64::MIN_POSITIVE);
     let unit = match output {
         Output::Softmax | Output::SumNormalisation => {
@@ -76,13 +76,13 @@ pub fn train_on_samples(
 }
 
 impl SampleNetwork {
-    /// Outputs for users with these inputs; `outer` as in training.
+    /// Returns the outputs for users with the inputs `x`. `outer` is the outer function, as in training.
     pub fn outputs(&self, x: &[f64], outer: &[f64]) -> Vec<f64> {
         let x: Vec<f64> = x.iter().map(|x| (x - self.mean) / self.deviation).collect();
         let mut tape = Tape::default();
         let outputs = self.network.forward(&self.parameters, &x, outer, &mut tape);
         let scale = |&output: &f64| {
-            // An input far from all that was trained on must not leave the numbers.
+            // An input far outside the training range must not overflow.
             let value = if self.logarithmic { output.clamp(-300.0, 300.0).exp() } else { output };
             self.unit * value
         };

@@ -1,7 +1,7 @@
-//! Options by name: what a problem understands, and what a caller has given.
+//! Options by name: those that a problem accepts, and those that a caller has set.
 //!
-//! A problem describes its options as data. The program makes flags and help pages of them, other callers
-//! keyword arguments or fields of a request; a new problem needs no line in any of these.
+//! A problem describes its options as data. The program derives flags and help pages from them; other callers derive
+//! keyword arguments or fields of a request. A new problem therefore needs no code in the callers.
 
 use std::collections::BTreeMap;
 
@@ -9,53 +9,54 @@ use crate::invalid::Invalid;
 use crate::limits::MOST_USERS;
 use crate::network::Aggregator;
 
-/// What the value of an option is.
+/// Type of an option's value.
 #[derive(Debug, Clone, PartialEq)]
 pub enum OptionValue {
-    /// None: it is given or not.
+    /// No value: the option is set or not.
     Switch,
-    /// A number, in a unit.
+    /// Number with a unit.
     Number(&'static str),
-    /// A number or several, separated by commas, or a file of them.
+    /// One or more numbers, separated by commas, or a file of numbers.
     Numbers(&'static str),
-    /// A whole number of something.
+    /// Whole number, with a name for help.
     Whole(&'static str),
     /// Numbers of users, separated by commas.
     Sizes,
-    /// One of some names, each with what it means; a former name, which no help shows, has no meaning.
+    /// One of several names, each with its description. A former name has an empty description and is not shown in
+    /// help.
     Choice(Vec<(&'static str, &'static str)>),
-    /// A file to read.
+    /// File to read.
     File,
-    /// Any text, named by what it is.
+    /// Any text, with a name for help.
     Text(&'static str),
 }
 
-/// One option of a problem.
+/// Option of a problem.
 #[derive(Debug, Clone, PartialEq)]
 pub struct OptionSpec {
-    /// Its name, words joined by dashes.
+    /// Name, with words joined by dashes.
     pub name: &'static str,
-    /// What its value is.
+    /// Type of the value.
     pub value: OptionValue,
-    /// What it does, in a sentence without a full stop.
+    /// Description, as one sentence without a full stop.
     pub help: &'static str,
-    /// What holds where it is not given, in words; empty where nothing does.
+    /// Default value as shown in help; empty if there is none.
     pub default: &'static str,
-    /// The group that it is shown in; empty for the problem's own.
+    /// Heading in help; empty for the problem's own options.
     pub group: &'static str,
-    /// Whether only the long help shows it.
+    /// Whether only the long help shows the option.
     pub rare: bool,
-    /// Section and field of the file for `--config` that sets it in the program, which has no flag for it.
+    /// Section and field of the `--config` file that set the option. Such an option has no flag.
     pub file: Option<(&'static str, &'static str)>,
 }
 
 impl OptionSpec {
-    /// Without a default, in the problem's own group.
+    /// Creates an option without a default, in the problem's own group.
     pub const fn new(name: &'static str, value: OptionValue, help: &'static str) -> Self {
         Self { name, value, help, default: "", group: "", rare: false, file: None }
     }
 
-    /// One of some names, each with what it means and its value.
+    /// Creates an option whose value is one of several names, each with a description and a value.
     pub fn choice<T>(
         all: &[(&'static str, &'static str, T)],
         name: &'static str,
@@ -65,7 +66,7 @@ impl OptionSpec {
         Self::new(name, OptionValue::Choice(names), help)
     }
 
-    /// The same without some of its choices.
+    /// Removes some of the choices.
     #[must_use]
     pub fn without(mut self, names: &[&str]) -> Self {
         if let OptionValue::Choice(choices) = &mut self.value {
@@ -74,7 +75,7 @@ impl OptionSpec {
         self
     }
 
-    /// Whether its value may be the name of a file.
+    /// Returns whether the value may be the name of a file.
     pub fn may_be_file(&self) -> bool {
         match &self.value {
             OptionValue::File => true,
@@ -83,28 +84,28 @@ impl OptionSpec {
         }
     }
 
-    /// The same with a default.
+    /// Sets the default as shown in help.
     #[must_use]
     pub const fn or(mut self, default: &'static str) -> Self {
         self.default = default;
         self
     }
 
-    /// Leaves the option to the long help.
+    /// Shows the option only in the long help.
     #[must_use]
     pub const fn rare(mut self) -> Self {
         self.rare = true;
         self
     }
 
-    /// Gives the option a field of the file for `--config` instead of a flag.
+    /// Replaces the flag of the option by a field of the `--config` file.
     #[must_use]
     pub const fn in_file(mut self, section: &'static str, field: &'static str) -> Self {
         self.file = Some((section, field));
         self
     }
 
-    /// The same in a group.
+    /// Sets the heading in help.
     #[must_use]
     pub const fn of(mut self, group: &'static str) -> Self {
         self.group = group;
@@ -112,37 +113,38 @@ impl OptionSpec {
     }
 }
 
-/// The field that an option is, in errors: `max-power-dbm` is `max_power_dbm`.
+/// Returns the field name of an option in errors: `max_power_dbm` for `max-power-dbm`.
 pub(crate) fn field_of(name: &str) -> String {
     name.replace('-', "_")
 }
 
-/// What a caller has given, by name.
+/// Options set by a caller, by name.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Options(BTreeMap<String, String>);
 
 impl Options {
-    /// Gives an option a value, as text; a switch has any.
+    /// Sets an option to a value, given as text. The value of a switch is ignored.
     pub fn set(&mut self, name: impl Into<String>, value: impl Into<String>) {
         self.0.insert(name.into(), value.into());
     }
 
-    /// Takes an option away.
+    /// Removes an option.
     pub fn remove(&mut self, name: &str) {
         self.0.remove(name);
     }
 
-    /// The names of all that was given.
+    /// Returns the names of all options that are set.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.0.keys().map(String::as_str)
     }
 
-    /// Whether an option was given.
+    /// Returns whether an option is set.
     pub fn has(&self, name: &str) -> bool {
         self.0.contains_key(name)
     }
 
-    /// Refuses what has no meaning: an option without effect would mislead. `what` is what it was given for.
+    /// Returns an error if an option is set that is not in `known`, since an option without effect would mislead.
+    /// `what` names the target of the options in the error.
     pub fn refuse_others(&self, known: &[OptionSpec], what: &str) -> Result<(), Invalid> {
         match self.names().find(|name| !known.iter().any(|spec| spec.name == *name)) {
             None => Ok(()),
@@ -150,7 +152,7 @@ impl Options {
         }
     }
 
-    /// Refuses some options by name.
+    /// Returns an error if one of the named options is set.
     pub fn refuse(&self, names: &[&str], what: &str) -> Result<(), Invalid> {
         match names.iter().find(|name| self.has(name)) {
             None => Ok(()),
@@ -158,7 +160,7 @@ impl Options {
         }
     }
 
-    /// What was given of some options.
+    /// Returns only the options that are in `known`.
     #[must_use]
     pub fn only(&self, known: &[OptionSpec]) -> Self {
         let known = |name: &str| known.iter().any(|spec| spec.name == name);
@@ -166,7 +168,7 @@ impl Options {
         Self(given.map(|(name, value)| (name.clone(), value.clone())).collect())
     }
 
-    /// These options, and the others where these say nothing.
+    /// Returns these options, completed by `others`.
     #[must_use]
     pub fn over(&self, others: &Self) -> Self {
         let mut all = others.clone();
@@ -174,23 +176,23 @@ impl Options {
         all
     }
 
-    /// The text of an option.
+    /// Returns the text of an option.
     pub fn text(&self, name: &str) -> Option<&str> {
         self.0.get(name).map(String::as_str)
     }
 
-    /// The number of an option; any finite one.
+    /// Returns the value of an option as a finite number.
     pub fn number(&self, name: &str) -> Result<Option<f64>, Invalid> {
         self.parsed(name, "a number", |text| text.parse().ok().filter(|x: &f64| x.is_finite()))
     }
 
-    /// The number of an option, which must be positive.
+    /// Returns the value of an option as a positive number.
     pub fn positive(&self, name: &str) -> Result<Option<f64>, Invalid> {
         let positive = |text: &str| text.parse().ok().filter(|x: &f64| *x > 0.0 && x.is_finite());
         self.parsed(name, "a positive number", positive)
     }
 
-    /// The whole number of an option, within bounds.
+    /// Returns the value of an option as a whole number within bounds.
     pub fn whole(&self, name: &str, least: u64, most: u64) -> Result<Option<u64>, Invalid> {
         let expected = if most == u64::MAX {
             format!("a whole number from {least}")
@@ -201,12 +203,12 @@ impl Options {
         self.parsed(name, &expected, within)
     }
 
-    /// A whole number of any size, with a value where it is not given: a seed.
+    /// Returns the value of an option as a seed: any whole number, or the default.
     pub fn seed(&self, name: &str, default: u64) -> Result<u64, Invalid> {
         Ok(self.whole(name, 0, u64::MAX)?.unwrap_or(default))
     }
 
-    /// Numbers of users.
+    /// Returns the value of an option as numbers of users.
     pub fn sizes(&self, name: &str) -> Result<Option<Vec<usize>>, Invalid> {
         let expected =
             format!("whole numbers of users from 1 to {MOST_USERS}, separated by commas");
@@ -217,7 +219,7 @@ impl Options {
         })
     }
 
-    /// One of the values of a type, by its name.
+    /// Returns the value of an option as one of the named values of a type.
     pub fn choice<T: Copy>(
         &self,
         all: &[(&str, &str, T)],
@@ -244,12 +246,9 @@ impl Options {
 }
 
 impl Aggregator {
-    /// Names, what they mean, and values.
-    pub const NAMES: &'static [(&'static str, &'static str, Self)] = &[
-        ("mean", "Their mean", Self::Mean),
-        ("sum", "Their sum", Self::Sum),
-        ("max", "Their largest", Self::Max),
-    ];
+    /// Names with their descriptions and values.
+    pub const NAMES: &'static [(&'static str, &'static str, Self)] =
+        &[("mean", "Mean", Self::Mean), ("sum", "Sum", Self::Sum), ("max", "Maximum", Self::Max)];
 }
 
 #[cfg(test)]
@@ -271,7 +270,7 @@ mod tests {
         assert_eq!(error, "steps is 1e3, expected a whole number from 1 to 10");
         let known = [OptionSpec::new("k", OptionValue::Sizes, "")];
         let error = options.refuse_others(&known, "a model of it").unwrap_err().to_string();
-        assert_eq!(error, "rate has no meaning for a model of it; leave it out");
+        assert_eq!(error, "rate does not apply to a model of it; remove it");
     }
 
     #[test]

@@ -1,5 +1,5 @@
-//! The tables and charts that studies and diagnoses return. Values become text only when a program shows a table, on a
-//! terminal or in a file.
+//! Tables and charts that studies and diagnoses return. Values become text only when a program prints or writes a
+//! table.
 
 use std::fmt;
 
@@ -7,29 +7,28 @@ use serde::{Deserialize, Serialize};
 
 use crate::exchange::{NotFinite, check_text};
 
-/// One table of a report.
+/// Table of a report.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Table {
-    /// The stem of its files and its anchor in a page, such as `table3`: letters, digits, `-`, `_` and `.`
-    /// only.
+    /// Stem of its file names and its anchor in a page, such as `table3`: only letters, digits, `-`, `_` and `.`.
     pub name: String,
-    /// The heading.
+    /// Heading.
     pub title: String,
-    /// One or two sentences: what is seen, how it was made.
+    /// One or two sentences that say what the table shows and how it was computed.
     pub note: String,
-    /// The columns.
+    /// Columns.
     pub columns: Vec<Head>,
-    /// The cells, row by row; a short row is filled up with blanks.
+    /// Cells, row by row; short rows are filled with blanks.
     pub rows: Vec<Vec<Value>>,
-    /// The picture that goes with the numbers.
+    /// Chart of the numbers.
     pub chart: Option<Chart>,
-    /// What the numbers say about statements of the paper, and of our own: what a summary is made of.
+    /// Statements of the paper and of AnyK, compared with the numbers; a summary lists them.
     pub claims: Vec<Claim>,
-    /// Pictures that a summary of several tables shows.
+    /// Pictures for a summary of several tables.
     pub pictures: Vec<Picture>,
 }
 
-/// A column of a [`Table`]: its head, its unit, and the format of its numbers.
+/// Column of a [`Table`]: its head, its unit, and the format of its numbers.
 ///
 /// A string converts into a column with this head. `(head, format)` and `(head, unit, format)` convert, too.
 ///
@@ -40,41 +39,42 @@ pub struct Table {
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Head {
-    /// The name, without the unit.
+    /// Name without the unit.
     pub head: String,
-    /// The unit of the numbers, such as `MHz` or `%`. It is empty if there is none, or if the head contains it.
+    /// Unit of the numbers, such as `MHz` or `%`. It is empty if there is none, or if the head contains it.
     pub unit: String,
-    /// The text of a cell, with a place for each number: `{:.2}`, `{:.4} ± {:.4}` or `{} of {}`. Places are written as
-    /// in Rust: `{:.2}` shows two digits, `{:+.2}` adds the sign, `{:e}` and `{:.2e}` are scientific notation, and `{}`
-    /// shows all digits.
+    /// Text of a cell, with a placeholder for each number: `{:.2}`, `{:.4} ± {:.4}` or `{} of {}`. Placeholders are
+    /// written as in Rust: `{:.2}` shows two digits, `{:+.2}` adds the sign, `{:e}` and `{:.2e}` are scientific
+    /// notation, and `{}` shows all digits.
     pub format: String,
 }
 
-/// The value of a cell in a [`Table`]. In JSON it is `null`, a number, a string, a list of numbers, or an object.
+/// Value of a cell in a [`Table`]. In JSON it is `null`, a number, a string, a list of numbers, or an object.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Value {
     /// No value, from `()` or `None`. Tables show a dash.
     Empty,
-    /// A whole number. Tables show all its digits.
+    /// Whole number. Tables show all its digits.
     Whole(u64),
-    /// A number. It takes the first place in the format of the column.
+    /// Number. It takes the first placeholder in the format of the column.
     Number(f64),
-    /// Text, which tables show as it is.
+    /// Text, which tables show unchanged.
     Text(String),
-    /// Several numbers, one for each place in the format of the column. If there are fewer, the text ends early.
+    /// Several numbers, one for each placeholder in the format of the column. If there are fewer, the text ends
+    /// early.
     Numbers(Vec<f64>),
     /// Numbers that need another format than the rest of the column.
     Formatted {
-        /// The numbers.
+        /// Numbers.
         numbers: Vec<f64>,
-        /// The format, written like [`Head::format`].
+        /// Format, written like [`Head::format`].
         format: String,
     },
 }
 
-/// Makes a row of `Value`s, or of `Head`s, from items that
-/// convert into one. An iterator can follow after a semicolon, and more items after a second semicolon.
+/// Builds a row of `Value`s or `Head`s from items that convert into them. An iterator can follow after a semicolon,
+/// and more items after a second semicolon.
 ///
 /// ```
 /// use anyk::framework::Table;
@@ -98,18 +98,18 @@ macro_rules! row {
     }};
 }
 
-/// A statement, and what the numbers of a table say about it.
+/// Statement, and what the numbers of a table say about it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Claim {
-    /// Whose statement it is.
+    /// Author of the statement.
     pub by: Claimant,
-    /// What is said, as a sentence without its full stop.
+    /// Statement, as a sentence without its full stop.
     pub statement: String,
-    /// What was measured, as a part of a sentence.
+    /// Measured result, as part of a sentence.
     pub measured: String,
-    /// Whether what was measured is what is said.
+    /// Whether the measurement agrees with the statement.
     pub holds: Holds,
-    /// What the verdict covers: the sizes and the budget of the measurement.
+    /// Scope of the verdict: the sizes and the budget of the measurement.
     #[serde(default)]
     pub covers: String,
 }
@@ -118,13 +118,13 @@ pub struct Claim {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "HoldsInJson", into = "HoldsInJson")]
 pub enum Holds {
-    /// It does.
+    /// The statement holds.
     Yes,
-    /// It does at some of the sizes, for some of the methods, or by one of the counts.
+    /// The statement holds for some of the sizes, methods or counts.
     Partly,
-    /// It does not.
+    /// The statement does not hold.
     No,
-    /// The numbers do not tell.
+    /// The numbers do not decide.
     Undecided,
 }
 
@@ -141,67 +141,67 @@ enum Word {
     Partly,
 }
 
-/// Whose statement a [`Claim`] is.
+/// Author of a [`Claim`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Claimant {
-    /// The paper's, which is reproduced or not.
+    /// The paper, whose statement is reproduced or not.
     Paper,
-    /// Our own, of which the paper says nothing.
+    /// AnyK; the paper does not make this statement.
     Own,
 }
 
-/// A picture of a summary.
+/// Picture of a summary.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Picture {
-    /// What it is of, the same for all tables that can draw it.
+    /// Subject of the picture, the same for all tables that can draw it.
     pub subject: String,
-    /// A sentence or two: what to look at.
+    /// One or two sentences about what to look at.
     pub caption: String,
-    /// The picture.
+    /// Chart.
     pub chart: Chart,
 }
 
-/// A figure: curves over two axes, each linear or logarithmic.
+/// Chart: curves over two axes, each linear or logarithmic.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Chart {
-    /// The heading inside the picture.
+    /// Heading inside the chart.
     pub title: String,
-    /// What runs to the right, with its unit.
+    /// Label of the horizontal axis, with its unit.
     pub x_label: String,
-    /// What runs upwards, with its unit.
+    /// Label of the vertical axis, with its unit.
     pub y_label: String,
     /// Whether the horizontal axis is logarithmic.
     pub log_x: bool,
     /// Whether the vertical axis is logarithmic.
     pub log_y: bool,
-    /// The curves, in the order of the legend.
+    /// Curves, in the order of the legend.
     pub series: Vec<Series>,
 }
 
-/// One curve of a [`Chart`].
+/// Curve of a [`Chart`].
 ///
-/// With as many dashed as solid series, the n-th dashed one takes the colour of the n-th solid one:
-/// a paper's curve and ours are then read as a pair.
+/// If there are as many dashed as solid curves, the n-th dashed curve takes the colour of the n-th solid one. A curve
+/// of the paper and the corresponding one of AnyK are then shown as a pair.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Series {
-    /// The name in the legend.
+    /// Name in the legend.
     pub label: String,
-    /// The points, joined in this order. Those an axis cannot show are dropped.
+    /// Points, joined in this order. Points outside the domain of an axis are dropped.
     pub points: Vec<(f64, f64)>,
     /// Whether the line is dashed, as for the paper's own figures.
     pub dashed: bool,
-    /// The lower and upper end of the interval around each point, one pair per point.
+    /// Lower and upper end of the interval around each point, one pair per point.
     pub spread: Option<Vec<(f64, f64)>>,
 }
 
 impl Table {
-    /// The number of columns, counting cells that have no head.
+    /// Returns the number of columns, including cells without a head.
     pub fn width(&self) -> usize {
         self.rows.iter().map(Vec::len).fold(self.columns.len(), usize::max)
     }
 
-    /// Whether its name can be the stem of a file and an anchor: it leaves no folder, and needs no quoting.
+    /// Returns whether the name can be used as a file stem and an anchor: it contains no path and needs no quoting.
     pub fn has_plain_name(&self) -> bool {
         let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
         !self.name.is_empty() && !self.name.starts_with('.') && self.name.chars().all(plain)
@@ -221,7 +221,7 @@ impl Table {
         })
     }
 
-    /// The heads and the rows as text. Blanks fill up short rows.
+    /// Returns the heads and the rows as text. Short rows are filled with blanks.
     pub fn text(&self) -> (Vec<String>, Vec<Vec<String>>) {
         let width = self.width();
         let wide = |mut row: Vec<String>| {
@@ -241,7 +241,7 @@ impl Table {
     }
 }
 
-/// The head, with the unit in brackets.
+/// Shows the head, with the unit in brackets.
 impl fmt::Display for Head {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.head)?;
@@ -274,12 +274,12 @@ impl<H: Into<String>> From<(H, &str, &str)> for Head {
 }
 
 impl Value {
-    /// Numbers that need another format than the rest of the column, written like [`Head::format`].
+    /// Creates numbers that need another format than the rest of the column, written like [`Head::format`].
     pub fn formatted(numbers: impl Into<Vec<f64>>, format: impl Into<String>) -> Self {
         Self::Formatted { numbers: numbers.into(), format: format.into() }
     }
 
-    /// The numbers, unless the value is a whole number.
+    /// Returns the numbers, unless the value is a whole number.
     pub fn numbers(&self) -> &[f64] {
         match self {
             Self::Number(number) => std::slice::from_ref(number),
@@ -288,7 +288,7 @@ impl Value {
         }
     }
 
-    /// The text that a column of this format shows.
+    /// Returns the text in a column with this format.
     pub fn text(&self, format: &str) -> String {
         match self {
             Self::Empty => "–".to_owned(),
@@ -300,7 +300,7 @@ impl Value {
     }
 }
 
-/// A format with numbers in its places. It ends before the first place without a number.
+/// Fills numbers into the placeholders of a format. The text ends before the first placeholder without a number.
 fn filled(format: &str, numbers: &[f64]) -> String {
     let mut places = format.split('{');
     let mut text = places.next().unwrap_or_default().to_owned();
@@ -315,10 +315,10 @@ fn filled(format: &str, numbers: &[f64]) -> String {
     text
 }
 
-/// The most digits after the decimal point. A number has no more digits that mean something.
+/// Maximum number of digits after the decimal point. Further digits of an `f64` are not significant.
 const MOST_DIGITS: usize = 17;
 
-/// A number in the notation of a place, such as `:+.2`.
+/// Returns a number in the notation of a placeholder, such as `:+.2`.
 fn shown(number: f64, notation: &str) -> String {
     let digits = notation.trim_matches([':', '+', 'e']).strip_prefix('.');
     let digits = digits.and_then(|digits| digits.parse().ok()).map(|n: usize| n.min(MOST_DIGITS));
@@ -391,19 +391,19 @@ impl<T: Into<Self>> From<Option<T>> for Value {
 }
 
 impl Series {
-    /// A solid line: what was measured.
+    /// Creates a solid curve, for measurements.
     pub fn solid(label: impl Into<String>, points: Vec<(f64, f64)>) -> Self {
         Self { label: label.into(), points, ..Self::default() }
     }
 
-    /// A dashed line: what a paper or a formula says.
+    /// Creates a dashed curve, for the paper or a formula.
     pub fn dashed(label: impl Into<String>, points: Vec<(f64, f64)>) -> Self {
         Self { dashed: true, ..Self::solid(label, points) }
     }
 }
 
 impl Claim {
-    /// What the paper says, and whether it was measured.
+    /// Creates a statement of the paper, with the measurement.
     pub fn paper(
         statement: impl Into<String>,
         measured: impl Into<String>,
@@ -413,7 +413,7 @@ impl Claim {
         Self { by: Claimant::Paper, statement, measured, holds, covers: String::new() }
     }
 
-    /// What we say, and whether it was measured.
+    /// Creates a statement of AnyK, with the measurement.
     pub fn own(
         statement: impl Into<String>,
         measured: impl Into<String>,
@@ -422,7 +422,7 @@ impl Claim {
         Self { by: Claimant::Own, ..Self::paper(statement, measured, holds) }
     }
 
-    /// Says which sizes and which budget the verdict covers.
+    /// Sets the scope of the verdict: sizes and budget.
     #[must_use]
     pub fn covering(self, covers: impl Into<String>) -> Self {
         Self { covers: covers.into(), ..self }
@@ -430,7 +430,7 @@ impl Claim {
 }
 
 impl Holds {
-    /// Whether something holds in all of several cases, in some, or in none; undecided without a case.
+    /// Returns whether a statement holds in all cases, in some, or in none; undecided if there is no case.
     pub fn in_all(cases: impl IntoIterator<Item = bool>) -> Self {
         let (mut yes, mut no) = (false, false);
         cases.into_iter().for_each(|case| if case { yes = true } else { no = true });
@@ -449,7 +449,7 @@ impl From<bool> for Holds {
     }
 }
 
-/// `None` where the numbers do not tell.
+/// Converts `None` into undecided.
 impl From<Option<bool>> for Holds {
     fn from(holds: Option<bool>) -> Self {
         holds.map_or(Self::Undecided, Self::from)
@@ -476,7 +476,7 @@ impl From<Holds> for HoldsInJson {
     }
 }
 
-/// A line of text: the verdict in brackets, the statement, what was measured, and what that covers.
+/// Shows the verdict in brackets, the statement, the measurement, and its scope.
 impl fmt::Display for Claim {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let verdict = match (self.by, self.holds) {

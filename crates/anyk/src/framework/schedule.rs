@@ -1,46 +1,46 @@
-//! How parameters move: the rule of a step, and its rate over the steps.
+//! Update rules of parameters and learning-rate schedules.
 
 use serde::{Deserialize, Serialize};
 
-/// How parameters move against their gradient.
+/// Update rule of parameters.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Update {
-    /// `x ← x − rate·scale·g`.
+    /// Gradient descent, `x ← x − rate·scale·g`.
     Sgd {
-        /// Factor on the loss.
+        /// Factor on the gradient of the loss.
         scale: f64,
     },
-    /// Adam, with these decay rates.
+    /// Adam.
     Adam {
-        /// Decay of the mean of gradients.
+        /// Decay rate of the mean of gradients.
         beta1: f64,
-        /// Decay of the mean of their squares.
+        /// Decay rate of the mean of squared gradients.
         beta2: f64,
     },
 }
 
-/// Learning rate over the steps.
+/// Learning rate as a function of the step.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Schedule {
     /// `rate / (1 + decay·t)`.
     Inverse {
-        /// At the start.
+        /// Initial learning rate.
         rate: f64,
-        /// For each t: see [`RatePer`].
+        /// Decay per t; see [`RatePer`].
         decay: f64,
     },
-    /// From `rate` down to `last` along a half cosine.
+    /// Half cosine from `rate` down to `last`.
     Cosine {
-        /// At the start.
+        /// Initial learning rate.
         rate: f64,
-        /// At the end.
+        /// Final learning rate.
         last: f64,
     },
 }
 
-/// What t counts in a learning rate such as `0.01/(1 + 0.01t)`.
+/// Unit of t in a schedule such as `0.01/(1 + 0.01t)`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum RatePer {
@@ -52,7 +52,7 @@ pub enum RatePer {
 }
 
 impl RatePer {
-    /// Steps for one t.
+    /// Returns the number of steps per unit of t.
     pub(crate) fn steps(self, steps_per_epoch: u64) -> u64 {
         match self {
             Self::Step => 1,
@@ -62,7 +62,7 @@ impl RatePer {
 }
 
 impl Schedule {
-    /// The rate of a step.
+    /// Returns the learning rate of a step.
     pub fn at(self, step: u64, steps: u64) -> f64 {
         match self {
             Self::Inverse { rate, decay } => rate / (1.0 + decay * step as f64),
@@ -78,7 +78,7 @@ impl Update {
     /// Adam with its usual decay rates.
     pub const ADAM: Self = Self::Adam { beta1: 0.9, beta2: 0.999 };
 
-    /// Decay rates of Adam's memory; 0 without one.
+    /// Returns the decay rates of Adam's moments, or 0 for gradient descent.
     pub(crate) fn betas(self) -> (f64, f64) {
         match self {
             Self::Adam { beta1, beta2 } => (beta1, beta2),

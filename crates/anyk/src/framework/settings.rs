@@ -1,11 +1,11 @@
-//! Checks of the settings that trainings share: bounds before anything is drawn or allocated.
+//! Checks of shared training settings, done before anything is drawn or allocated.
 
 use crate::framework::Schedule;
 use crate::invalid::Invalid;
 use crate::limits::{MOST_DRAWN, MOST_TRAINING_SAMPLES};
 use crate::network::PriceResponse;
 
-/// An error unless a setting is sound.
+/// Returns an error unless `sound` is true.
 pub(crate) fn check(
     field: &'static str,
     sound: bool,
@@ -15,7 +15,7 @@ pub(crate) fn check(
     if sound { Ok(()) } else { Err(Invalid::value(field, value(), expected)) }
 }
 
-/// Numbers as options have them.
+/// Returns numbers as text, separated by commas.
 pub(crate) fn joined(numbers: &[usize]) -> String {
     let numbers: Vec<String> = numbers.iter().map(usize::to_string).collect();
     numbers.join(",")
@@ -31,7 +31,7 @@ pub(crate) fn check_samples(train_k: &[usize], samples: usize) -> Result<(), Inv
     check("samples", room, || samples.to_string(), expected)
 }
 
-/// Checks what the trainings of a response to a price have in common.
+/// Checks the training settings of a response to a price.
 pub(crate) fn check_price_response(
     train_k: &[usize],
     samples: usize,
@@ -43,7 +43,7 @@ pub(crate) fn check_price_response(
     check_training(train_k, samples, pace)
 }
 
-/// Checks sizes and samples, batch size, steps and learning rate.
+/// Checks sizes, samples, batch size, steps and learning rate.
 pub(crate) fn check_training(
     train_k: &[usize],
     samples: usize,

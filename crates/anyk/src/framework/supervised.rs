@@ -1,4 +1,4 @@
-//! Supervised training of one network: losses relative to labels.
+//! Supervised training of one network with losses relative to the labels.
 
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -7,19 +7,18 @@ use crate::framework::batches::{Batches, Order};
 use crate::framework::{Objective, Plan, Session, TrainError};
 use crate::network::{Gnn, Output, Tape};
 
-/// What one network is trained to give, and how a miss is counted. Relative throughout: powers and
-/// bandwidths span decades.
+/// Loss of a network that is trained on labels. All losses are relative, since powers and bandwidths span decades.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Loss {
-    /// `mean_k (y_k − l_k)²` with `l_k = ln P_k` in the unit of powers.
+    /// `mean_k (y_k − l_k)²` with `l_k = ln P_k`, P_k in the unit of power.
     Power,
-    /// `mean_k (ln y_k − l_k)²` with `l_k` the logarithm of a share.
+    /// `mean_k (ln y_k − l_k)²`, where `l_k` is the logarithm of a share.
     Share,
-    /// `(ln mean_k y_k − l)²` with `l = ln B` in the unit of bandwidths.
+    /// `(ln mean_k y_k − l)²` with `l = ln B`, B in the unit of bandwidth.
     Bandwidth,
 }
 
-/// One cell: features, outer function and labels.
+/// Features, outer function and labels of one cell.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Example {
     pub(crate) x: Vec<f64>,
@@ -28,7 +27,7 @@ pub(crate) struct Example {
 }
 
 impl Loss {
-    /// The loss of outputs, and its derivative by each of them.
+    /// Returns the loss of the outputs and writes its derivatives to `slopes`.
     fn value(self, outputs: &[f64], labels: &[f64], slopes: &mut Vec<f64>) -> f64 {
         let size = outputs.len() as f64;
         slopes.clear();
@@ -52,7 +51,7 @@ impl Loss {
     }
 }
 
-/// Mean loss over examples, with `penalty·Σ V²`; `gradient` is overwritten.
+/// Returns the mean loss over examples plus `penalty·Σ V²`, and overwrites `gradient`.
 pub(crate) fn loss_and_gradient<'a>(
     (network, loss, penalty): (&Gnn, Loss, f64),
     parameters: &[f64],
@@ -81,35 +80,35 @@ pub(crate) fn loss_and_gradient<'a>(
     total
 }
 
-/// Where the kinks of the hidden features start.
+/// Initial position of the kinks of the hidden features.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Start {
-    /// Far below the inputs: all features linear.
+    /// Far below the inputs, so that all features are linear.
     Linear,
     /// Spread over the range of the inputs.
     Bent,
-    /// Every other feature linear, the rest bent: for functions of which nothing is known.
+    /// Alternating between linear and spread, for unknown functions.
     Mixed,
 }
 
-/// How one network is trained.
+/// Training settings of one network.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Fit {
-    /// Examples in a step.
+    /// Number of examples per step.
     pub(crate) batch: usize,
-    /// Steps.
+    /// Number of steps.
     pub(crate) steps: u64,
-    /// Learning rate at the start; it falls to 0 along a half cosine.
+    /// Initial learning rate; it decays to 0 along a half cosine.
     pub(crate) rate: f64,
-    /// Weight of `Σ V²`.
+    /// Weight of the penalty `Σ V²`.
     pub(crate) penalty: f64,
-    /// Where the features start.
+    /// Initial position of the kinks.
     pub(crate) start: Start,
-    /// Seed of initialization and order.
+    /// Seed of the initialization and of the order of the examples.
     pub(crate) seed: u64,
 }
 
-/// One network and the examples that it learns.
+/// Objective of one network on its examples.
 struct Supervised<'a> {
     settings: Fit,
     network: &'a Gnn,
@@ -135,7 +134,7 @@ impl Objective<f64> for Supervised<'_> {
     }
 }
 
-/// Trains one network with Adam down a half cosine.
+/// Trains one network with Adam and a half-cosine learning rate.
 pub(crate) fn train(
     session: &mut Session<'_>,
     stage: &str,
@@ -150,11 +149,12 @@ pub(crate) fn train(
     session.train(stage, &plan, &mut objective)
 }
 
-/// Weights on the others start at 0: what a policy does not need of them, it need not unlearn.
+/// Returns initial parameters. The weights of the other users start at 0, so that a policy that does not depend on
+/// them has nothing to unlearn.
 ///
-/// Features of the power networks start in their linear range (standardised `ln g` is under −10 once in
-/// 10^9 users; and a cell's weakest user has the most power), since both inner functions of the paper are linear in `ln g`; those of the bandwidth network have
-/// their kinks spread over the range.
+/// The features of the power networks start in their linear range, because both inner functions of the paper are
+/// linear in `ln g`. Standardized `ln g` is below −10 only once in 10^9 users, and the weakest user of a cell gets
+/// the most power. The features of the bandwidth network have kinks spread over the range of the inputs.
 fn initialize(network: &Gnn, start: Start, rng: &mut ChaCha8Rng) -> Vec<f64> {
     let mut parameters = Vec::with_capacity(network.parameter_count());
     let last = network.widths.len() - 2;
@@ -179,7 +179,7 @@ fn initialize(network: &Gnn, start: Start, rng: &mut ChaCha8Rng) -> Vec<f64> {
             biases.push(match network.output {
                 _ if layer == 0 => -kink * parameters[parameters.len() - 1],
                 Output::Pretrained if layer == last => 1f64.exp_m1().ln(),
-                // Where softplus is an exponential, as the inner function 1/g is.
+                // Softplus is close to an exponential here, like the inner function 1/g.
                 Output::SumNormalisation if layer == last => -5.0,
                 _ => 0.0,
             });
@@ -195,7 +195,7 @@ mod tests {
     use super::*;
     use crate::network::{Activation, Aggregator};
 
-    /// Every loss, aggregator and output, with the penalty, at random parameters.
+    /// Tests every loss, aggregator and output with the penalty at random parameters.
     #[test]
     fn gradients_match_finite_differences() {
         let mut rng = ChaCha8Rng::seed_from_u64(5);
@@ -206,7 +206,7 @@ mod tests {
             (Loss::Bandwidth, Output::Pretrained),
         ] {
             for aggregator in Aggregator::ALL {
-                // Smooth, so that no difference steps over a kink.
+                // A smooth activation, so that finite differences cross no kink.
                 let network = Gnn::new(&[1, 3, 2, 1], aggregator, Activation::Tanh, output);
                 let mut draw = |count: usize, low: f64| -> Vec<f64> {
                     (0..count).map(|_| rng.random_range(low..1.0)).collect()

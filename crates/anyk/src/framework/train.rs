@@ -1,8 +1,7 @@
-//! The one training driver: schedule, restarts, progress and cancellation for every training run, pre-training
-//! included.
+//! Training driver for every training run and pre-training: schedule, restarts, progress and cancellation.
 //!
-//! A run has one or more *stages* (an outer function, then the networks that use it). Each is an
-//! [`Objective`], what is minimised, and a [`Plan`], how; [`Session::train`] runs it.
+//! A run has one or more *stages* (an outer function, then the networks that use it). Each stage has an [`Objective`]
+//! to minimize and a [`Plan`] of how to do so. [`Session::train`] runs it.
 //!
 //! ```
 //! use anyk::framework::{Objective, Plan, Schedule, Session, Silent, Update};
@@ -37,70 +36,70 @@ use std::time::Instant;
 use crate::framework::{Adam, ModelFile, Observer, Schedule, Stored, TrainError, Update};
 use crate::network::Real;
 
-/// What a training minimises, in numbers of type `T`.
+/// Objective that a training run minimizes, with parameters of type `T`.
 pub trait Objective<T> {
-    /// Parameters to start from; each attempt has a start of its own.
+    /// Returns initial parameters, which differ between attempts.
     fn start(&mut self, attempt: u32) -> Vec<T>;
 
-    /// The loss of a step's batch; its gradient overwrites `gradient`. Which batch that is depends on the step
-    /// (and the attempt started last) alone.
+    /// Returns the loss of a step's batch and writes its gradient to `gradient`. The batch depends only on the step
+    /// and on the attempt started last.
     fn step(&mut self, step: u64, parameters: &[T], gradient: &mut [T]) -> f64;
 
-    /// What parameters reach on samples that no step uses, over the best that a network can reach which does not
-    /// look at its inputs: about 1 for one that has died. None where nothing is known of that.
+    /// Returns the ratio of the result on validation samples to the best possible result of a network that ignores
+    /// its inputs. It is about 1 for a collapsed network. Returns `None` if the ratio is unknown.
     fn gain(&mut self, _parameters: &[T]) -> Option<f64> {
         None
     }
 }
 
-/// How an objective is minimised.
+/// Settings for minimizing an objective.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Plan {
-    /// Steps.
+    /// Number of steps.
     pub steps: u64,
-    /// Learning rate over the steps.
+    /// Schedule of the learning rate.
     pub rate: Schedule,
-    /// Steps for which it stays.
+    /// Number of steps for which the learning rate stays constant.
     pub rate_every: u64,
-    /// How parameters move.
+    /// Update rule of the parameters.
     pub update: Update,
-    /// Starts tried before a training is given up.
+    /// Maximum number of attempts, each from another initialization.
     pub attempts: u32,
-    /// A loss beyond this, either way, has diverged.
+    /// Absolute loss above which the run counts as diverged.
     pub largest_loss: f64,
 }
 
-/// Starts tried before a training is given up, unless there is a reason for another number.
+/// Default maximum number of attempts.
 pub const ATTEMPTS: u32 = 5;
 
-/// A training whose [`Objective::gain`] ends below this has collapsed.
+/// Value of [`Objective::gain`] below which a run counts as collapsed.
 const LEAST_GAIN: f64 = 1.02;
 
-/// Steps between looks at the observer: at least a few microseconds.
+/// Number of steps between checks of the observer, at least a few microseconds.
 const LOOK_EVERY: u64 = 64;
 
-/// Everything that changes while training.
+/// State that changes during training.
 #[derive(Debug, Clone, PartialEq)]
 pub struct State<T> {
-    /// Which start this is, from 0.
+    /// Attempt, from 0.
     pub attempt: u32,
-    /// Steps done.
+    /// Number of completed steps.
     pub step: u64,
-    /// The parameters.
+    /// Current parameters.
     pub parameters: Vec<T>,
-    /// The optimizer's memory.
+    /// Moments of the optimizer.
     pub adam: Adam<T>,
 }
 
 impl<T: Real> State<T> {
-    /// The start of an attempt.
+    /// Returns the initial state of an attempt.
     pub fn start(objective: &mut dyn Objective<T>, plan: &Plan, attempt: u32) -> Self {
         let parameters = objective.start(attempt);
         let adam = Adam::new(parameters.len(), plan.update.betas());
         Self { attempt, step: 0, parameters, adam }
     }
 
-    /// One step; returns its loss. Parameters do not move if the loss has diverged.
+    /// Runs one step and returns its loss. The parameters stay unchanged if the loss has diverged.
     pub fn advance(
         &mut self,
         objective: &mut dyn Objective<T>,
@@ -126,7 +125,7 @@ impl<T: Real> State<T> {
 }
 
 impl Plan {
-    /// Adam down a half cosine from a rate to 0.
+    /// Returns a plan with Adam and a half-cosine learning rate from `rate` to 0.
     pub(crate) fn cosine(steps: u64, rate: f64) -> Self {
         Self {
             steps,
@@ -138,7 +137,7 @@ impl Plan {
         }
     }
 
-    /// The learning rate of a step.
+    /// Returns the learning rate of a step.
     pub fn rate_at(&self, step: u64) -> f64 {
         let every = self.rate_every.max(1);
         self.rate.at(step / every, self.steps / every)
@@ -149,42 +148,42 @@ impl Plan {
     }
 }
 
-/// What is told of a training that has collapsed, and from which initialization it starts over.
+/// Returns the message about a collapsed run, with the number of the next initialization if there is one.
 fn collapse(stage: &str, gain: f64, next: Option<u32>) -> String {
     let next = next.map_or_else(
-        || "no start did better, and this one is kept".to_owned(),
+        || "no attempt is left, so this network is kept".to_owned(),
         |next| format!("starting over from initialization {next}"),
     );
     let percent = 100.0 * gain;
     format!(
-        "{stage}: the network has collapsed: on validation it reaches {percent:.1} % of what one does that does \
-         not look at its inputs; {next}"
+        "{stage}: the network has collapsed: on validation it reaches {percent:.1} % of the result of a network that \
+         ignores its inputs; {next}"
     )
 }
 
-/// One run, from its first stage to its last: who watches it, and the model that an earlier run has left.
+/// One training run, from its first stage to its last, with its observer and the model of an earlier equal run.
 pub struct Session<'a> {
     observer: &'a dyn Observer,
     seconds: Vec<(String, f64)>,
-    /// Identifies the run, if it is one of several.
+    /// ID of the run, if it is one of several.
     run: Option<String>,
-    /// The model of the same run, if it is there.
+    /// Model file of an equal run, if there is one.
     found: Option<ModelFile>,
     is_kept: bool,
 }
 
 impl<'a> Session<'a> {
-    /// A run that is watched.
+    /// Starts a run with an observer.
     pub fn new(observer: &'a dyn Observer) -> Self {
         Self { observer, seconds: Vec::new(), run: None, found: None, is_kept: false }
     }
 
-    /// Identifies the run, and reads its model if that is at `out`.
+    /// Sets the ID of the run, and reads its model from `out` if it exists.
     pub(crate) fn of_run(self, run: String, out: &Path) -> Self {
         Self { found: ModelFile::of_run(out, &run), run: Some(run), ..self }
     }
 
-    /// Returns the model that is there from an earlier run with equal settings, seed and sources, or trains it.
+    /// Returns the model of an earlier run with equal settings, seed and sources, or trains a new one.
     pub fn kept_or<M: Stored, E>(
         &mut self,
         train: impl FnOnce(&mut Self) -> Result<M, E>,
@@ -193,31 +192,32 @@ impl<'a> Session<'a> {
             return train(self);
         };
         self.is_kept = true;
-        self.observer.tell("the model is there already, with equal settings; it is kept");
+        self.observer
+            .tell("the model file already exists, trained with equal settings; AnyK keeps it");
         Ok(model)
     }
 
-    /// Identifies the run, if it is one of several.
+    /// Returns the ID of the run, if it is one of several.
     pub(crate) fn run_id(&self) -> Option<&str> {
         self.run.as_deref()
     }
 
-    /// Whether [`Self::kept_or`] has returned a model that was there.
+    /// Returns whether [`Self::kept_or`] returned an existing model.
     pub(crate) fn is_kept(&self) -> bool {
         self.is_kept
     }
 
-    /// Who watches.
+    /// Returns the observer.
     pub fn observer(&self) -> &'a dyn Observer {
         self.observer
     }
 
-    /// Wall-clock seconds that a stage took in this run; 0 for one that did not run.
+    /// Returns the wall-clock time of a stage in this run in seconds, or 0 if it did not run.
     pub fn seconds(&self, stage: &str) -> f64 {
         self.seconds.iter().find(|(name, _)| name == stage).map_or(0.0, |(_, seconds)| *seconds)
     }
 
-    /// Runs a stage.
+    /// Runs a stage and returns the trained parameters.
     pub fn train<T: Real>(
         &mut self,
         stage: &str,

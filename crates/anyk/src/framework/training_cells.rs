@@ -1,13 +1,13 @@
-//! The size of trainings on users of a cell.
+//! Sizes and sample counts for training on the users of a cell.
 
 use crate::framework::{OptionSpec, OptionValue, Options};
 use crate::invalid::Invalid;
 use crate::limits::MOST_TRAINING_SAMPLES;
 
-/// The options of trainings on users of a cell: sizes, samples and the seed.
+/// Returns the options for training on the users of a cell: sizes, samples and the seed.
 pub(crate) fn training_specs() -> [OptionSpec; 3] {
-    let sizes = "Users in the training samples; several sizes separated by commas";
-    let samples = "Training samples of each size";
+    let sizes = "Numbers of users in the training samples, separated by commas";
+    let samples = "Number of training samples for each number of users";
     let seed = "Seed of samples, initialization and order";
     [
         OptionSpec::new("train-k", OptionValue::Sizes, sizes).or("10"),
@@ -16,7 +16,7 @@ pub(crate) fn training_specs() -> [OptionSpec; 3] {
     ]
 }
 
-/// Sizes and samples of a training on users of a cell.
+/// Returns the sizes and the number of samples for training on the users of a cell.
 pub(crate) fn training_cells(options: &Options) -> Result<(Vec<usize>, usize), Invalid> {
     let sizes = options.sizes("train-k")?.unwrap_or_else(|| vec![10]);
     #[allow(clippy::cast_possible_truncation)]

@@ -1,26 +1,26 @@
-//! What can be done with problems and models, and the settings of it.
+//! Actions on problems and models, and their settings.
 
-/// What can be done with a problem or its models.
+/// Action on a problem or its models.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verb {
-    /// Solve instances from a file.
+    /// Solves instances from a file.
     Solve,
-    /// Judge somebody's allocations of the instances of a file.
+    /// Checks given allocations of the instances in a file.
     Assess,
-    /// Draw random instances.
+    /// Draws random instances.
     Sample,
-    /// Train a policy.
+    /// Trains a policy.
     Train,
-    /// Measure a model on random instances.
+    /// Evaluates a model on random instances.
     Evaluate,
-    /// Answer instances from a file by a model.
+    /// Allocates with a model for the instances in a file.
     Allocate,
-    /// Give a model a guarantee.
+    /// Calibrates a model, which gives it a guarantee.
     Calibrate,
 }
 
 impl Verb {
-    /// Names and values.
+    /// All names with their values.
     pub const ALL: &'static [(&'static str, Self)] = &[
         ("solve", Self::Solve),
         ("assess", Self::Assess),
@@ -32,30 +32,30 @@ impl Verb {
     ];
 }
 
-/// Random instances to measure on.
+/// Random instances for an evaluation.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Trials {
-    /// Sizes.
+    /// Numbers of users.
     pub sizes: Vec<usize>,
-    /// Instances of each size.
+    /// Number of instances of each size.
     pub samples: u64,
-    /// Their seed.
+    /// Seed of the instances.
     pub seed: u64,
 }
 
-/// What a calibration is asked for.
+/// Settings of a calibration.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CalibrationSettings {
-    /// Sizes at which the guarantee is to hold.
+    /// Numbers of users for which the guarantee must hold.
     pub k: Vec<usize>,
-    /// Independent cells of each size.
+    /// Number of independent cells of each size.
     pub cells: usize,
     /// Share of users that may miss their QoS.
     pub beta: f64,
-    /// Probability that more of them do.
+    /// Probability that a larger share misses its QoS.
     pub delta: f64,
     /// Seed of the cells.
     pub seed: u64,
-    /// Whether the factor may be below 1, for a policy that gives more than the guarantee needs.
+    /// Whether the factor may be below 1, if the policy uses more bandwidth than the guarantee requires.
     pub shrink: bool,
 }

@@ -1,4 +1,4 @@
-//! The surroundings of a training run: its observer, its file, and what it shares with runs from other seeds.
+//! Context of a training run: its observer, its output file, and the data that it shares with runs from other seeds.
 
 use std::marker::PhantomData;
 use std::path::{Path, PathBuf};
@@ -14,17 +14,17 @@ use crate::framework::{
 };
 use crate::network::BandwidthLaw;
 
-/// The surroundings of a training run.
+/// Context of a training run.
 pub struct Workshop<'a> {
-    /// Who watches.
+    /// Observer of the run.
     pub observer: &'a dyn Observer,
-    /// The file that the model will be written to, if any.
+    /// Path of the model file to write, if any.
     pub out: Option<PathBuf>,
-    /// Shared with runs from other seeds; `None` for a single run.
+    /// Data shared with runs from other seeds; `None` for a single run.
     pub shared: Option<&'a Shared>,
 }
 
-/// Shared by runs that differ only in their seeds: one outer function B^v, pre-trained from the first seed.
+/// Data shared by runs that differ only in their seeds: one outer function B^v, pre-trained from the first seed.
 pub struct Shared {
     seed: u64,
     file: PathBuf,
@@ -32,12 +32,13 @@ pub struct Shared {
 }
 
 impl Shared {
-    /// Takes the first seed, and the name that the names of the models are made from.
+    /// Creates the shared data from the first seed and the path from which the names of the models are derived.
     pub fn new(seed: u64, out: &Path) -> Self {
         Self { seed, file: Self::file_of(out), law: Mutex::default() }
     }
 
-    /// The file that keeps B^v for the next run: `model.safetensors.outer` for `model.safetensors`.
+    /// Returns the path of the file that stores B^v for later runs: `model.safetensors.outer` for
+    /// `model.safetensors`.
     pub fn file_of(out: &Path) -> PathBuf {
         let mut name = out.file_name().unwrap_or_default().to_owned();
         name.push(".outer");
@@ -45,29 +46,30 @@ impl Shared {
     }
 }
 
-/// Identifies a run by everything that decides its result: the sources of the library, and these settings.
+/// Returns the ID of a run, which depends on everything that determines its result: the sources of the library and
+/// the settings.
 fn run_id(settings: &impl Serialize) -> Result<String, Error> {
     let text = serde_json::to_string(&(SOURCES, settings)).map_err(Error::other)?;
     Ok(format!("{:016x}", fingerprint(text)))
 }
 
 impl<'a> Workshop<'a> {
-    /// Starts a run. The settings are everything that decides its result. If the run is one of several and its model is
-    /// there already, [`Session::kept_or`] returns that model.
+    /// Starts a run. The settings must contain everything that determines its result. If the run is one of several
+    /// and its model already exists, [`Session::kept_or`] returns that model.
     pub fn session(&self, settings: &impl Serialize) -> Result<Session<'a>, Error> {
         let session = Session::new(self.observer);
         let (Some(_), Some(out)) = (self.shared, &self.out) else { return Ok(session) };
         Ok(session.of_run(run_id(settings)?, out))
     }
 
-    /// The seed that B^v is pre-trained from, in a run with this seed.
+    /// Returns the seed for pre-training B^v in a run with the seed `own`.
     pub fn law_seed(&self, own: u64) -> u64 {
         self.shared.map_or(own, |shared| shared.seed)
     }
 
-    /// Returns the outer function of a run for a model `M`: `make` pre-trains it, as the run's first stage or once for all runs that
-    /// share it. The shared one is kept in a file, and read from there if the settings are equal. `None`: a method
-    /// without an outer function.
+    /// Returns the outer function of a run for a model `M`, or `None` for a method without one. `make` pre-trains it,
+    /// either as the first stage of the run or once for all runs that share it. A shared outer function is stored in
+    /// a file and reused if the settings are equal.
     pub fn law<M: Stored>(
         &self,
         session: &mut Session<'_>,
@@ -75,7 +77,7 @@ impl<'a> Workshop<'a> {
         make: impl FnOnce(&mut Session<'_>) -> Result<Option<BandwidthLaw>, TrainError>,
     ) -> Result<Option<BandwidthLaw>, Error> {
         let Some(shared) = self.shared else { return Ok(make(session)?) };
-        // One run pre-trains, the others wait. A panic cannot leave half of B^v here.
+        // One run pre-trains while the others wait. A panic cannot leave half of B^v here.
         let mut law = shared.law.lock().unwrap_or_else(PoisonError::into_inner);
         if self.observer.stop() {
             return Err(Error::Interrupted);
@@ -101,13 +103,13 @@ impl<'a> Workshop<'a> {
         Ok(law.clone())
     }
 
-    /// The name of the model's file, for reports.
+    /// Returns the path of the model file, for reports.
     pub fn model_name(&self) -> String {
         self.out.as_deref().map_or(Path::new(""), |path| path).display().to_string()
     }
 }
 
-/// An outer function as a model file, of the problem of the models `M` that it is part of.
+/// Outer function as a model file, for the problem of the models `M` that it is part of.
 struct OuterFunction<M> {
     pretraining: PretrainSettings,
     law: BandwidthLaw,
@@ -136,7 +138,7 @@ impl<M: Stored> Stored for OuterFunction<M> {
         tensors: &mut Tensors,
     ) -> Result<Self, ModelError> {
         let shape = &pretraining.shape;
-        let unsound = || ModelError::Content("the shape of the outer function is refused".into());
+        let unsound = || ModelError::Content("the shape of the outer function is invalid".into());
         let layout = shape.is_sound().then(|| shape.network().layout()).ok_or_else(unsound)?;
         let law = BandwidthLaw::new(shape, tensors.take_network("law", &layout)?);
         Ok(Self { law: law.ok_or_else(unsound)?, pretraining, of: PhantomData })

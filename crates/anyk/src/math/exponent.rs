@@ -1,11 +1,11 @@
-//! How fast something falls or grows with the size: the slope of a line in log-log.
+//! Exponent of a power law, fitted as the slope of a line in log-log scale.
 
 use serde::{Deserialize, Serialize};
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
 use crate::math::Moments;
 
-/// An exponent `r` in `y ∝ K^r`, with the half width of its 95 % confidence interval.
+/// Exponent `r` in `y ∝ K^r`, with the half-width of its 95 % confidence interval.
 ///
 /// ```
 /// use anyk::math::Exponent;
@@ -14,15 +14,15 @@ use crate::math::Moments;
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Exponent {
-    /// The exponent.
+    /// Exponent.
     pub value: f64,
-    /// The interval is `value ± half_width`.
+    /// Half-width of the confidence interval `value ± half_width`.
     pub half_width: f64,
 }
 
 impl Exponent {
-    /// Least squares for `ln y = a + r ln K` over points `(K, y)`. Points that have no logarithm are
-    /// left out; `None` if fewer than three different ones remain.
+    /// Fits `ln y = a + r ln K` to points `(K, y)` by least squares. Points without a logarithm are omitted. Returns
+    /// `None` if fewer than three points remain or all of them have the same K.
     pub fn fit(points: &[(f64, f64)]) -> Option<Self> {
         let logs: Vec<(f64, f64)> = points
             .iter()
@@ -43,7 +43,8 @@ impl Exponent {
     }
 }
 
-/// The 97.5 % quantile of Student's distribution; the normal one's if there is no freedom.
+/// Returns the 97.5 % quantile of Student's t-distribution, or that of the normal distribution if there are no
+/// degrees of freedom.
 pub(crate) fn student_95(freedom: f64) -> f64 {
     StudentsT::new(0.0, 1.0, freedom).map_or(1.96, |student| student.inverse_cdf(0.975))
 }

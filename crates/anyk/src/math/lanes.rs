@@ -1,17 +1,17 @@
-//! Sixteen samples side by side: arithmetic on `[f32; 16]` that compiles to vector instructions.
+//! Arithmetic on `[f32; 16]`, sixteen samples at once, which compiles to vector instructions.
 //!
-//! Plain arrays and loops of fixed length, inlined into a caller that enables the instruction set.
-//! Products and sums are fused (`mul_add`) everywhere, so that a machine without vector instructions
-//! gets the same bits, only slower. Exponential and logarithm are polynomials: the library's own would
+//! The code consists of plain arrays and loops of fixed length, inlined into a caller that enables the instruction
+//! set. All products and sums are fused (`mul_add`), so that a machine without vector instructions computes the same
+//! bits, only slower. Exponential and logarithm are polynomials, because the functions of the standard library would
 //! be called once for each lane.
 
-/// Samples side by side.
+/// Number of samples that are processed at once.
 pub(crate) const LANES: usize = 16;
 
-/// One number of each of the samples.
+/// One number for each of the samples.
 pub(crate) type Lanes = [f32; LANES];
 
-/// The same number in every lane.
+/// Returns the same number in every lane.
 #[inline(always)]
 pub(crate) fn all(value: f32) -> Lanes {
     [value; LANES]
@@ -59,7 +59,7 @@ pub(crate) fn add(sum: &mut Lanes, a: &Lanes) {
     }
 }
 
-/// The sum over the lanes, pairwise.
+/// Returns the sum over the lanes, added pairwise.
 #[inline(always)]
 pub(crate) fn total(a: &Lanes) -> f32 {
     let mut a = *a;
@@ -73,12 +73,12 @@ pub(crate) fn total(a: &Lanes) -> f32 {
     a[0]
 }
 
-/// `e^x`, relative error under 2e-7; 0 below −87 and 1e38 above 87.
+/// Returns `e^x` with a relative error under 2e-7. The argument is clamped to between −87 and 87.
 #[inline(always)]
 pub(crate) fn exp(x: f32) -> f32 {
     let x = x.clamp(-87.0, 87.0);
-    // 2^n·e^r with |r| ≤ ln 2 / 2. Adding 1.5·2^23 rounds to the nearest integer, and leaves it in the
-    // low bits: no conversion, which would not be a vector instruction.
+    // 2^n·e^r with |r| ≤ ln 2 / 2. Adding 1.5·2^23 rounds to the nearest integer, which is then in the low bits. This
+    // avoids a conversion, which would not be a vector instruction.
     const ROUND: f32 = 12_582_912.0;
     let rounded = x.mul_add(std::f32::consts::LOG2_E, ROUND);
     let n = rounded - ROUND;
@@ -94,7 +94,7 @@ pub(crate) fn exp(x: f32) -> f32 {
     e * f32::from_bits((rounded.to_bits() << 23).wrapping_add(0x3f80_0000))
 }
 
-/// `ln x` for normal positive `x`, absolute error under 1e-7 near 1 and relative under 2e-7.
+/// Returns `ln x` for normal positive `x`, with an absolute error under 1e-7 near 1 and a relative error under 2e-7.
 #[inline(always)]
 pub(crate) fn ln(x: f32) -> f32 {
     // x = 2^n·m with m in [√½, √2).
@@ -117,8 +117,8 @@ pub(crate) fn ln(x: f32) -> f32 {
     n.mul_add(0.693_359_4, m + tail)
 }
 
-/// `softplus(x)` and its derivative, in passes over all lanes (a loop that makes pairs would not
-/// become vector instructions).
+/// Returns `softplus(x)` and its derivative, computed in passes over all lanes. A loop that returns pairs would not
+/// become vector instructions.
 #[inline(always)]
 pub(crate) fn softplus(x: &Lanes) -> (Lanes, Lanes) {
     let small = map(x, |x| exp(-x.abs()));

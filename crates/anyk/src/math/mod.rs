@@ -24,7 +24,7 @@ pub(crate) use simd::vectorised;
 pub use simd::{Cpu, UnknownCpu};
 pub use statistics::{Mean, median, second_worst, worst_but};
 
-/// Rounded to single precision, in which the networks are trained.
+/// Rounds to single precision, in which the networks are trained.
 #[allow(clippy::cast_possible_truncation)]
 pub(crate) fn single(value: f64) -> f32 {
     value as f32

@@ -1,8 +1,8 @@
-//! Mean and spread of values that are never held all at once.
+//! Mean and spread of a stream of values.
 
 use serde::{Deserialize, Serialize};
 
-/// Count, mean and spread of a stream of values (Welford), in parts that can be put together.
+/// Count, mean and spread of a stream of values (Welford), computed in parts that can be merged.
 ///
 /// ```
 /// use anyk::math::Moments;
@@ -14,11 +14,11 @@ use serde::{Deserialize, Serialize};
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 pub struct Moments {
-    /// How many values.
+    /// Number of values.
     pub count: u64,
-    /// Their mean; 0 for none.
+    /// Mean of the values, or 0 if there are none.
     pub mean: f64,
-    /// Sum of their squared distances from the mean.
+    /// Sum of the squared distances from the mean.
     pub squares: f64,
 }
 
@@ -31,7 +31,7 @@ impl Moments {
         self.squares += before * (value - self.mean);
     }
 
-    /// Both streams together.
+    /// Combines the moments of two streams.
     #[must_use]
     pub fn merge(self, other: Self) -> Self {
         if self.count == 0 || other.count == 0 {
@@ -46,12 +46,12 @@ impl Moments {
         }
     }
 
-    /// Standard deviation of the values; 0 for fewer than two.
+    /// Returns the standard deviation of the values, or 0 for fewer than two.
     pub fn deviation(&self) -> f64 {
         (self.squares / self.count.saturating_sub(1).max(1) as f64).sqrt()
     }
 
-    /// Standard error of the mean, if the values are independent.
+    /// Returns the standard error of the mean of independent values.
     pub fn standard_error(&self) -> f64 {
         self.deviation() / (self.count.max(1) as f64).sqrt()
     }

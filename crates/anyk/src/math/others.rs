@@ -1,4 +1,4 @@
-//! What one user gets when the others are drawn at random: the paper's `y_k` for a given `x_k`.
+//! Output of one user over random draws of the other users: the paper's `y_k` for a given `x_k`.
 
 use std::ops::Range;
 
@@ -10,10 +10,10 @@ use serde::{Deserialize, Serialize};
 use crate::math::Moments;
 use crate::math::realization_rng;
 
-/// Realizations that share a stream of random numbers and run in one piece on one thread.
+/// Number of realizations that share a random stream and run on one thread.
 const BLOCK: u64 = 100;
 
-/// The law of the inputs `x_j`, independent and the same for all users.
+/// Distribution of the inputs `x_j`, which are independent and identically distributed over the users.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Input {
@@ -26,7 +26,7 @@ pub enum Input {
 }
 
 impl Input {
-    /// One draw.
+    /// Draws one input.
     pub fn sample<R: Rng + ?Sized>(self, rng: &mut R) -> f64 {
         match self {
             Self::Gaussian => StandardNormal.sample(rng),
@@ -35,7 +35,7 @@ impl Input {
         }
     }
 
-    /// What it is called in tables.
+    /// Returns the name used in tables.
     pub fn label(self) -> &'static str {
         match self {
             Self::Gaussian => "Gaussian",
@@ -45,9 +45,9 @@ impl Input {
     }
 }
 
-/// Runs `work` on blocks of the realizations `0..count`, on all cores; the results come in the blocks'
-/// order, so that what is made of them does not depend on the number of threads. `work` gets the block's
-/// number, which names its stream of random numbers, and how many realizations it holds.
+/// Runs `work` on blocks of the realizations `0..count` in parallel. The results are returned in the order of the
+/// blocks, so a reduction does not depend on the number of threads. `work` receives the number of the block, which
+/// identifies its random stream, and its realizations.
 pub fn in_blocks<T: Send>(count: u64, work: impl Fn(u64, Range<u64>) -> T + Sync) -> Vec<T> {
     (0..count.div_ceil(BLOCK))
         .into_par_iter()
@@ -55,10 +55,10 @@ pub fn in_blocks<T: Send>(count: u64, work: impl Fn(u64, Range<u64>) -> T + Sync
         .collect()
 }
 
-/// Moments of `N` outputs of user 0, whose input is `own`, over `draws` realizations of the others.
+/// Returns the moments of `N` outputs of user 0 with the input `own`, over `draws` realizations of the other users.
 ///
-/// `policy` makes a function of all `size` inputs, user 0 first; it is called once for each block, so
-/// that the function may hold buffers.
+/// `policy` returns a function of all `size` inputs, user 0 first. It is called once per block, so that the function
+/// can own buffers.
 pub fn over_others<const N: usize, F: FnMut(&[f64]) -> [f64; N]>(
     (size, own): (usize, f64),
     (draws, seed): (u64, u64),

@@ -1,41 +1,41 @@
-//! Functions of one variable as polynomials on pieces of any width: a guided search and a Horner scheme.
+//! Functions of one variable as polynomials on pieces of any width, evaluated by a guided search and Horner's scheme.
 
 use crate::math::Piecewise;
 
-/// Bits of a number that the guide looks at, below its exponent: eight places in each octave.
+/// Number of mantissa bits that the guide uses, which gives eight entries per octave.
 const MANTISSA: u32 = 3;
-/// Longest guide: 1,000 octaves and more.
+/// Maximum length of the guide: more than 1,000 octaves.
 const MOST_KEYS: u64 = 1 << 14;
 
-/// `N` coefficients (`N` even) on each of many pieces that follow each other, `[e_0, e_1], [e_1, e_2], …` with
+/// Polynomials with `N` coefficients (`N` even) on adjacent pieces `[e_0, e_1], [e_1, e_2], …` with
 /// `0 ≤ e_0 < e_1 < …`.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Pieces<const N: usize> {
     ends: Vec<f64>,
     pieces: Vec<Piece<N>>,
-    /// The piece in which each eighth of an octave begins, from `first_key` on.
+    /// Piece in which each eighth of an octave begins, starting at `first_key`.
     guide: Vec<u32>,
     first_key: u64,
 }
 
-/// A polynomial in `t ∈ [−1, 1]`.
+/// Polynomial in `t ∈ [−1, 1]`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Piece<const N: usize> {
     centre: f64,
     per_half_width: f64,
-    /// Ascending powers of `t`.
+    /// Coefficients of ascending powers of `t`.
     coefficients: [f64; N],
 }
 
-/// The place of a number among eighths of octaves; it does not fall with the number.
+/// Returns the index of the eighth of an octave that contains a number; it increases with the number.
 #[inline]
 fn key(x: f64) -> u64 {
     x.to_bits() >> (52 - MANTISSA)
 }
 
 impl<const N: usize> Pieces<N> {
-    /// From the ends, one more than the pieces, and the coefficients of ascending powers on each; `None` where
-    /// they are no such pieces.
+    /// Builds the pieces from their ends, which are one more than the pieces, and the coefficients of ascending
+    /// powers. Returns `None` if the ends do not increase, if a value is not finite, or if the lengths do not match.
     pub(crate) fn new(ends: Vec<f64>, coefficients: &[[f64; N]]) -> Option<Self> {
         let ascend = ends.windows(2).all(|pair| pair[0] < pair[1]);
         let sound = ends.iter().all(|end| *end >= 0.0 && end.is_finite())
@@ -56,7 +56,7 @@ impl<const N: usize> Pieces<N> {
             return None;
         }
         let last_key = key(ends[ends.len() - 1]);
-        // All that is below the guide is in its first place.
+        // The first entry of the guide covers everything below it.
         let first_key =
             key(ends[usize::from(ends[0] <= 0.0)]).max(last_key.saturating_sub(MOST_KEYS));
         let mut guide = Vec::new();
@@ -75,41 +75,41 @@ impl<const N: usize> Pieces<N> {
         Some(Self { ends, pieces, guide, first_key })
     }
 
-    /// Coefficients of ascending powers of the polynomial with these values at the Chebyshev points.
+    /// Returns the coefficients of ascending powers of the polynomial with these values at the Chebyshev points.
     pub(crate) fn interpolate(values: &[f64; N]) -> [f64; N] {
         Piecewise::<N>::monomials(values)
     }
 
-    /// The `i`-th Chebyshev point of an interval, ascending.
+    /// Returns the `i`-th Chebyshev point of an interval, in ascending order.
     pub(crate) fn node((low, high): (f64, f64), i: usize) -> f64 {
         0.5 * (low + high) + 0.5 * (high - low) * Piecewise::<N>::node(i)
     }
 
-    /// Ends of the pieces.
+    /// Returns the ends of the pieces.
     pub(crate) fn ends(&self) -> &[f64] {
         &self.ends
     }
 
-    /// Number of pieces.
+    /// Returns the number of pieces.
     pub(crate) fn len(&self) -> usize {
         self.pieces.len()
     }
 
-    /// Coefficients on a piece.
+    /// Returns the coefficients of a piece.
     pub(crate) fn coefficients(&self, piece: usize) -> &[f64; N] {
         &self.pieces[piece].coefficients
     }
 
-    /// First and last place.
+    /// Returns the ends of the whole range.
     #[inline]
     pub(crate) fn range(&self) -> (f64, f64) {
         (self.ends[0], self.ends[self.ends.len() - 1])
     }
 
-    /// The piece that holds `x`: the first or last one outside of all.
+    /// Returns the index of the piece that contains `x`, or of the nearest piece outside the range.
     #[inline]
     pub(crate) fn piece_of(&self, x: f64) -> usize {
-        // Not `clamp`: this has an answer for NaN, too.
+        // Unlike `clamp`, this also works for NaN.
         let (low, high) = self.range();
         let x = x.max(low).min(high);
         #[allow(clippy::cast_possible_truncation)]
@@ -123,13 +123,13 @@ impl<const N: usize> Pieces<N> {
         first
     }
 
-    /// Value and derivative at `x`; outside of all pieces the polynomial of the nearest goes on.
+    /// Returns the value and the derivative at `x`. Outside the range, the polynomial of the nearest piece continues.
     #[inline]
     pub(crate) fn value_and_slope(&self, x: f64) -> (f64, f64) {
         self.on_piece(self.piece_of(x), x)
     }
 
-    /// Value and derivative at `x` by the polynomial of one piece.
+    /// Returns the value and the derivative at `x` of the polynomial of one piece.
     #[inline]
     pub(crate) fn on_piece(&self, piece: usize, x: f64) -> (f64, f64) {
         let Piece { centre, per_half_width, coefficients } = &self.pieces[piece];
@@ -138,7 +138,7 @@ impl<const N: usize> Pieces<N> {
         (value, slope * per_half_width)
     }
 
-    /// Second derivative at `x` by the polynomial of one piece.
+    /// Returns the second derivative at `x` of the polynomial of one piece.
     pub(crate) fn curvature_on_piece(&self, piece: usize, x: f64) -> f64 {
         let Piece { centre, per_half_width, coefficients } = &self.pieces[piece];
         let t = (x - centre) * per_half_width;
@@ -148,7 +148,8 @@ impl<const N: usize> Pieces<N> {
     }
 }
 
-/// Value and derivative of a polynomial; even and odd powers apart, which are two chains of half the length.
+/// Returns the value and the derivative of a polynomial. Even and odd powers are summed separately, in two chains of
+/// half the length.
 #[inline]
 fn polynomial<const N: usize>(coefficients: &[f64; N], t: f64) -> (f64, f64) {
     let square = t * t;
@@ -166,7 +167,7 @@ fn polynomial<const N: usize>(coefficients: &[f64; N], t: f64) -> (f64, f64) {
 mod tests {
     use super::*;
 
-    /// Pieces of very different widths: every place finds its own, and the polynomial there.
+    /// Tests pieces of very different widths: each point must be assigned to its piece and its polynomial.
     #[test]
     fn finds_the_piece_and_its_polynomial() {
         for ends in [

@@ -1,17 +1,17 @@
-//! Functions of one variable as polynomials on equal pieces: a lookup and a Horner scheme.
+//! Functions of one variable as polynomials on equal pieces, evaluated by a lookup and Horner's scheme.
 
-/// `N` coefficients (degree `N − 1`, `N` even) on each of many equal pieces of an interval.
+/// Polynomials with `N` coefficients (degree `N − 1`, `N` even) on equal pieces of an interval.
 #[derive(Debug, Clone)]
 pub(crate) struct Piecewise<const N: usize> {
     start: f64,
     pieces_per_unit: f64,
-    /// Ascending powers of the local variable `t ∈ [−1, 1]`.
+    /// Coefficients of ascending powers of the local variable `t ∈ [−1, 1]`.
     coefficients: Vec<[f64; N]>,
 }
 
 impl<const N: usize> Piecewise<N> {
-    /// Interpolates `f` at the `N` Chebyshev points of each piece of `[start, end]`, from left to
-    /// right, so that `f` may carry its last answer along as the next start.
+    /// Interpolates `f` at the `N` Chebyshev points of each piece of `[start, end]`, from left to right, so that `f`
+    /// can use its last result as the next initial guess.
     pub(crate) fn interpolate(
         (start, end): (f64, f64),
         pieces: usize,
@@ -31,15 +31,15 @@ impl<const N: usize> Piecewise<N> {
         Self { start, pieces_per_unit: 1.0 / width, coefficients }
     }
 
-    /// `i`-th Chebyshev point on `[−1, 1]`, ascending.
+    /// Returns the `i`-th Chebyshev point on `[−1, 1]`, in ascending order.
     pub(crate) fn node(i: usize) -> f64 {
         -(std::f64::consts::PI * (i as f64 + 0.5) / N as f64).cos()
     }
 
-    /// Coefficients of ascending powers from the values at the Chebyshev points.
+    /// Returns the coefficients of ascending powers for the values at the Chebyshev points.
     pub(crate) fn monomials(values: &[f64; N]) -> [f64; N] {
         let mut result = [0.0; N];
-        // T_0, T_1, … as ascending powers: T_{n+1} = 2t·T_n − T_{n−1}, from T_0 = 1 and T_{−1} = t.
+        // T_0, T_1, … as ascending powers: T_{n+1} = 2t·T_n − T_{n−1}, starting with T_0 = 1 and T_{−1} = t.
         let (mut before, mut current) = ([0.0; N], [0.0; N]);
         current[0] = 1.0;
         if N > 1 {
@@ -67,7 +67,7 @@ impl<const N: usize> Piecewise<N> {
         result
     }
 
-    /// The piece that holds `x` (the first or last one outside the interval) and the place in it.
+    /// Returns the piece that contains `x` (or the nearest one outside the interval) and the position in it.
     #[inline]
     fn locate(&self, x: f64) -> (&[f64; N], f64) {
         let position = (x - self.start) * self.pieces_per_unit;
@@ -77,12 +77,12 @@ impl<const N: usize> Piecewise<N> {
         (&self.coefficients[index], 2.0 * (position - index as f64) - 1.0)
     }
 
-    /// What the values and the derivatives on one piece lie between, least and most: from the coefficients, so
-    /// that it holds between any two places that one might look at.
+    /// Returns bounds on the values and the derivatives on one piece. They are computed from the coefficients, so
+    /// they hold at every point of the piece.
     pub(crate) fn bounds(&self, piece: usize) -> [(f64, f64); 2] {
         let (mut values, mut slopes) = ((0.0, 0.0), (0.0, 0.0));
         for (power, &coefficient) in self.coefficients[piece].iter().enumerate() {
-            // |t| ≤ 1, so a power of t moves the sum by its coefficient at most.
+            // Since |t| ≤ 1, a power of t changes the sum by at most its coefficient.
             let (value, slope) = (coefficient.abs(), power as f64 * coefficient.abs());
             match power {
                 0 => values = (coefficient, coefficient),
@@ -100,11 +100,11 @@ impl<const N: usize> Piecewise<N> {
         [values, (scale * slopes.0, scale * slopes.1)]
     }
 
-    /// Value at `x`.
+    /// Returns the value at `x`.
     #[inline]
     pub(crate) fn value(&self, x: f64) -> f64 {
         let (coefficients, t) = self.locate(x);
-        // Even and odd powers apart: two chains of half the length.
+        // Even and odd powers are summed separately, in two chains of half the length.
         let square = t * t;
         let (mut even, mut odd) = (0.0, 0.0);
         for pair in coefficients.as_chunks::<2>().0.iter().rev() {
@@ -114,13 +114,13 @@ impl<const N: usize> Piecewise<N> {
         even + t * odd
     }
 
-    /// Value and derivative at `x`.
+    /// Returns the value and the derivative at `x`.
     #[inline]
     pub(crate) fn value_and_slope(&self, x: f64) -> (f64, f64) {
         let (coefficients, t) = self.locate(x);
         let square = t * t;
-        // E, O of the value and their derivatives by t²: with s = t², the derivative of
-        // E(s) + t·O(s) is 2t·E' + O + 2s·O'.
+        // E and O are the even and odd parts as functions of s = t². The derivative of E(s) + t·O(s) is 2t·E' + O +
+        // 2s·O'.
         let (mut even, mut odd, mut even_slope, mut odd_slope) = (0.0, 0.0, 0.0, 0.0);
         for pair in coefficients.as_chunks::<2>().0.iter().rev() {
             even_slope = even_slope * square + even;
@@ -158,7 +158,8 @@ mod tests {
                 let x = -1.0 + 0.25 * (f64::from(piece) + 0.05 * f64::from(i));
                 for ((low, high), inside) in [(values, x.sin()), (slopes, x.cos())] {
                     assert!(low - 1e-9 <= inside && inside <= high + 1e-9, "{x}");
-                    // No wider than a quarter of the variable asks for: |sin'| and |sin''| are at most 1.
+                    // The bounds are not much wider than necessary: |sin'| and |sin''| are at most 1 over a quarter
+                    // of a unit.
                     assert!(high - low <= 0.3, "{x}: {low} to {high}");
                 }
             }

@@ -1,48 +1,50 @@
-//! Separable convex costs under one budget: the price search that solvers and learned policies share.
+//! Price search for separable convex costs under one budget, which solvers and learned policies share.
 //!
 //! ```text
 //! min  Σ_k c_k(x_k)     s.t.   Σ_k x_k ≤ X
 //! ```
 //!
-//! At a price `ν` of the budget each user answers alone, `−c_k'(x_k) = ν`; the sum of the answers falls with the
-//! price. One root in one variable is left, whatever the number of users.
+//! At a price `ν` of the budget, each user chooses its amount independently, `−c_k'(x_k) = ν`. The sum of the amounts
+//! decreases with the price. So the problem reduces to one root in one variable for any number of users.
 
-/// How close the search comes to the budget, and how far it may stride.
+/// Accuracy and step limit of the search.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct PriceSearch {
-    /// Distance to the budget, in its logarithm, at which the search ends.
+    /// Distance to the budget, as a logarithm, at which the search ends.
     pub tolerance: f64,
-    /// Width of the bracket, relative to the logarithm of the price, at which it ends, too.
+    /// Width of the bracket, relative to the logarithm of the price, at which the search also ends.
     pub bracket: f64,
-    /// Longest stride in the logarithm of the price before there is a bracket.
+    /// Longest step in the logarithm of the price before there is a bracket.
     pub stride: f64,
 }
 
-/// Where a search ended.
+/// Result of a price search.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Price {
     /// Logarithm of the price.
     pub ln_price: f64,
-    /// What the users take there.
+    /// Sum of the users' amounts at this price.
     pub total: f64,
-    /// Its derivative by the logarithm of the price.
+    /// Derivative of the sum with respect to the logarithm of the price.
     pub slope: f64,
-    /// Prices tried.
+    /// Number of prices tried.
     pub iterations: u32,
-    /// Logarithms of the highest price tried at which users take more than the budget, and of the lowest at which
-    /// they do not; infinite where none was. Where what users take jumps over the budget, both are next to it.
+    /// Bracket of the price: the logarithms of the highest price tried with a sum above the budget, and of the lowest
+    /// with a sum at or below it. An end that was not found is infinite. If the sum jumps across the budget, the ends
+    /// enclose the jump.
     pub between: (f64, f64),
 }
 
-/// The price at which what users take adds up to the budget, from a first guess of its logarithm. `total` is
-/// what they take at a price, and its derivative by the logarithm of the price, which is negative.
+/// Finds the price at which the users' amounts add up to the budget, starting from a guess of its logarithm. `total`
+/// returns the sum of the amounts at a price, and its derivative with respect to the logarithm of the price, which is
+/// negative.
 ///
-/// Newton's method on both logarithms, since the sum is close to a power of the price, kept inside the bracket
-/// found so far.
+/// The search applies Newton's method to both logarithms, since the sum is close to a power of the price. Steps stay
+/// inside the bracket found so far.
 ///
 /// ```
 /// use anyk::math::{PriceSearch, price_of_budget};
-/// // Users whose costs are w/x answer x = √(w/ν).
+/// // Users with the costs w/x choose x = √(w/ν).
 /// let weights = [1.0f64, 4.0, 9.0];
 /// let search = PriceSearch { tolerance: 1e-12, bracket: 1e-14, stride: 20.0 };
 /// let found = price_of_budget(search, 12.0, 0.0, |ln_price| {
@@ -60,8 +62,8 @@ pub fn price_of_budget(
     price_between(search, budget, first_guess, (f64::NEG_INFINITY, f64::INFINITY), total)
 }
 
-/// [`price_of_budget`] with prices known, by their logarithms, between which it is. What users take may be 0, stay
-/// where it is or jump: the search halves what it knows wherever the tangent does not lead on.
+/// Does the same as [`price_of_budget`] within a known bracket, given as logarithms of prices. The sum may be 0,
+/// constant or discontinuous: the search bisects if a Newton step leaves the bracket.
 pub fn price_between(
     search: PriceSearch,
     budget: f64,

@@ -1,10 +1,10 @@
-//! Random streams that depend on nothing but their numbers.
+//! Random streams that depend only on their numbers.
 
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 
-/// The generator of one realization: its own stream for each `(seed, K, index)`, so that a
-/// realization depends on nothing but these three, in whatever order or thread it is drawn.
+/// Returns the generator of one realization. Each `(seed, K, index)` has its own stream, so a realization is
+/// independent of the order and the thread in which it is drawn.
 ///
 /// ```
 /// use rand::RngExt;
@@ -14,7 +14,7 @@ use rand_chacha::ChaCha8Rng;
 /// ```
 pub fn realization_rng(seed: u64, size: usize, index: u64) -> ChaCha8Rng {
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
-    // 2^24 realizations of each size before two streams could meet.
+    // The streams of two sizes can overlap only after 2^24 realizations.
     rng.set_stream(((size as u64) << 24) ^ index);
     rng
 }

@@ -1,10 +1,10 @@
 //! Roots of increasing functions of one variable.
 
-/// Root of an increasing `f` in `[low, high]` by Newton's method from `start`, with bisection
-/// whenever a step leaves the bracket or is no number. `f` returns its value and its derivative.
+/// Finds the root of an increasing function `f` in `[low, high]` by Newton's method from `start`, with a bisection if
+/// a step leaves the bracket or is NaN. `f` returns its value and its derivative.
 ///
-/// Stops when the step is below `tolerance` (absolute, in the variable) and returns the point after
-/// that step. The bracket must hold the root; where it does not, the nearer end is returned.
+/// The search stops if the step is below `tolerance` (absolute, in the variable), and returns the point after that
+/// step. If the bracket does not contain a root, the nearer end is returned.
 pub(crate) fn increasing(
     (mut low, mut high): (f64, f64),
     start: f64,
@@ -39,10 +39,10 @@ mod tests {
         let cube = |x: f64| (x * x * x - 2.0, 3.0 * x * x);
         let root = increasing((0.0, 10.0), 9.0, 1e-15, cube);
         assert!((root - 2f64.cbrt()).abs() < 1e-14);
-        // A flat start has no Newton step: bisection takes over.
+        // At a flat start there is no Newton step, so the search bisects.
         let root = increasing((-1.0, 10.0), 0.0, 1e-15, cube);
         assert!((root - 2f64.cbrt()).abs() < 1e-14);
-        // No root inside: the end.
+        // There is no root inside, so the result is the end.
         assert!((increasing((0.0, 1.0), 0.5, 1e-15, cube) - 1.0).abs() < 1e-12);
     }
 }

@@ -1,58 +1,57 @@
-//! Code compiled for the vector instructions that the machine has, chosen when it runs.
+//! Kernels compiled for several instruction sets, selected at run time.
 //!
-//! Every kernel is written once, as plain Rust, and compiled twice by [`vectorised!`], for AVX2 and for any machine. Both
-//! builds of a kernel give the same bits: the compiler neither reorders sums nor fuses products into
-//! them on its own, and where a kernel says `mul_add` the product is fused on every machine (by a call
-//! of the C library where there is no instruction for it). So [`Cpu`] changes how long an answer takes,
-//! never the answer; `tests/cpu_paths.rs` holds every kernel to that.
+//! Every kernel is written once, as plain Rust, and compiled twice by [`vectorised!`]: for AVX2 and for any machine.
+//! Both builds compute the same bits. The compiler neither reorders sums nor fuses products on its own. If a kernel
+//! uses `mul_add`, the product is fused on every machine, by a call of the C library if there is no instruction for
+//! it. So [`Cpu`] changes the speed but not the results, which `tests/cpu_paths.rs` checks for every kernel.
 
 use std::fmt;
 use std::str::FromStr;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU8, Ordering};
 
-/// The environment variable that chooses the instructions: `scalar` or `avx2`.
+/// Environment variable that selects the instruction set: `scalar` or `avx2`.
 const VARIABLE: &str = "ANYK_CPU";
 
-/// Instructions that kernels are compiled for.
+/// Instruction set that kernels are compiled for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Cpu {
-    /// What every machine of the architecture has.
+    /// Baseline of the architecture.
     Scalar,
-    /// AVX2 and FMA: x86-64 since 2013.
+    /// AVX2 and FMA, available on x86-64 since 2013.
     Avx2,
 }
 
-/// A word that names no [`Cpu`].
+/// Error for an unknown name of a [`Cpu`].
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("unknown instructions {0:?}, expected scalar or avx2")]
 pub struct UnknownCpu(String);
 
-/// What kernels use: 0 before the first of them runs, then 1 + the place in [`Cpu::ALL`]. Holds only
-/// what the machine has; `unsafe` code relies on that.
+/// Instruction set in use: 0 before the first kernel runs, then 1 + the index in [`Cpu::ALL`]. It never exceeds what
+/// the machine supports; `unsafe` code relies on that.
 static IN_USE: AtomicU8 = AtomicU8::new(UNDECIDED);
 const UNDECIDED: u8 = 0;
 
 impl Cpu {
-    /// All levels, the plainest first.
+    /// All instruction sets, from the most basic to the most advanced.
     pub const ALL: [Self; 2] = [Self::Scalar, Self::Avx2];
 
-    /// The best that this machine has.
+    /// Returns the best instruction set that this machine supports.
     pub fn best() -> Self {
         static BEST: OnceLock<Cpu> = OnceLock::new();
         *BEST.get_or_init(detect)
     }
 
-    /// All that this machine has, the plainest first.
+    /// Returns all instruction sets that this machine supports, starting with the most basic.
     pub fn available() -> Vec<Self> {
         Self::ALL.into_iter().filter(|&cpu| cpu <= Self::best()).collect()
     }
 
-    /// What kernels use now: what [`Cpu::force`] asked for, else what the environment variable
-    /// `ANYK_CPU` does, else the best.
+    /// Returns the instruction set that kernels use now: the one set by [`Cpu::force`], else the one in the
+    /// environment variable `ANYK_CPU`, else the best.
     ///
-    /// The variable is read once. A word that names more than the machine has, or nothing, gets the best
-    /// that there is.
+    /// The variable is read once. If its value is unknown or not supported by the machine, the best supported set is
+    /// used.
     #[inline]
     pub fn current() -> Self {
         match IN_USE.load(Ordering::Relaxed) {
@@ -62,20 +61,20 @@ impl Cpu {
         }
     }
 
-    /// Makes kernels use these instructions, or the best that the machine has if it does not have them;
-    /// `None` goes back to the environment's choice. Returns what is used from now on.
+    /// Makes kernels use this instruction set, or the best supported one if the machine does not have it. `None`
+    /// restores the choice of the environment. Returns the instruction set now in use.
     ///
-    /// For tests and measurements. It holds for the whole process, because kernels also run on the
-    /// workers of thread pools, where a choice of the calling thread would not be seen. Threads that
-    /// force different levels at the same time disturb each other's timing, not each other's results;
-    /// tests that must run on one level take turns behind a lock.
+    /// This function is meant for tests and measurements. It applies to the whole process, because kernels also run
+    /// on the workers of thread pools, which would not see a setting of the calling thread. Threads that force
+    /// different sets at the same time affect each other's speed but not each other's results. Tests that need one
+    /// set must take turns behind a lock.
     pub fn force(cpu: Option<Self>) -> Self {
         let cpu = cpu.map_or_else(Self::of_environment, |cpu| cpu.min(Self::best()));
         IN_USE.store(cpu.code(), Ordering::Relaxed);
         cpu
     }
 
-    /// The name, as in `ANYK_CPU`.
+    /// Returns the name, as in `ANYK_CPU`.
     pub fn name(self) -> &'static str {
         match self {
             Self::Scalar => "scalar",
@@ -87,7 +86,7 @@ impl Cpu {
         1 + self as u8
     }
 
-    /// The environment's choice, read once.
+    /// Returns the choice of the environment, which is read once.
     fn of_environment() -> Self {
         static CHOICE: OnceLock<Cpu> = OnceLock::new();
         *CHOICE.get_or_init(|| {
@@ -96,11 +95,11 @@ impl Cpu {
         })
     }
 
-    /// The first use of any kernel, unless something was forced before.
+    /// Selects the instruction set when the first kernel runs, unless one was forced before.
     #[cold]
     fn decide() -> Self {
         let cpu = Self::of_environment();
-        // Whoever forces a level at this moment has the last word.
+        // A concurrent call of `force` takes precedence.
         let _ =
             IN_USE.compare_exchange(UNDECIDED, cpu.code(), Ordering::Relaxed, Ordering::Relaxed);
         cpu
@@ -122,7 +121,7 @@ impl FromStr for Cpu {
     }
 }
 
-/// What a word of the environment means on a machine whose best is `best`.
+/// Returns the instruction set for a value of the variable on a machine whose best set is `best`.
 fn choose(word: Option<&str>, best: Cpu) -> Cpu {
     word.and_then(|word| word.parse().ok()).map_or(best, |cpu: Cpu| cpu.min(best))
 }
@@ -138,8 +137,8 @@ fn detect() -> Cpu {
     Cpu::Scalar
 }
 
-/// Defines a function that runs `$body` compiled for the instructions of [`Cpu::current`], at the cost
-/// of an atomic load and a branch.
+/// Defines a function that runs `$body` compiled for the instruction set [`Cpu::current`], at the cost of an atomic
+/// load and a branch.
 ///
 /// ```text
 /// vectorised!(
@@ -148,9 +147,9 @@ fn detect() -> Cpu {
 /// );
 /// ```
 ///
-/// `$body` must be `#[inline(always)]`, and so must all that is hot in it: a function is compiled for the
-/// instructions of the one that it is inlined into. Generic parameters come twice, as they are declared
-/// and as they are named; they and the result may be left out.
+/// `$body` must be `#[inline(always)]`, and so must all performance-critical code in it: a function is compiled for
+/// the instruction set of the function that it is inlined into. Generic parameters are listed twice, first as
+/// declared and then as named. They and the result may be omitted.
 macro_rules! vectorised {
     (
         $(#[$attribute:meta])*
@@ -169,7 +168,7 @@ macro_rules! vectorised {
             match $crate::math::Cpu::current() {
                 #[cfg(target_arch = "x86_64")]
                 $crate::math::Cpu::Avx2 => {
-                    // SAFETY: what is in use was detected.
+                    // SAFETY: the instruction set in use was detected on this machine.
                     #[allow(unsafe_code)]
                     unsafe { avx2$(::<$($named)*>)?($($arg),*) }
                 }

@@ -1,18 +1,18 @@
-//! Means with their standard errors.
+//! Means with standard errors, and order statistics.
 
 use serde::Serialize;
 
-/// A mean over independent realizations, and how far it may be off.
+/// Mean over independent realizations with its standard error.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Mean {
-    /// The sample mean.
+    /// Sample mean.
     pub mean: f64,
-    /// Standard error of the mean (0 for a single value).
+    /// Standard error of the mean, or 0 for a single value.
     pub standard_error: f64,
 }
 
 impl Mean {
-    /// Mean and standard error of values in a fixed order; `None` for no values.
+    /// Returns the mean and the standard error of values in a fixed order, or `None` if there are none.
     pub fn of(values: &[f64]) -> Option<Self> {
         let count = values.len() as f64;
         let mean = values.iter().sum::<f64>() / count;
@@ -22,21 +22,21 @@ impl Mean {
     }
 }
 
-/// The second largest of ten or more values, the largest of fewer: the paper takes the second worst of
-/// ten trainings, for a confidence of 90 %.
+/// Returns the second largest of ten or more values, or the largest of fewer. The paper takes the second worst of ten
+/// training runs, for a confidence of 90 %.
 pub fn second_worst(values: Vec<f64>) -> Option<f64> {
     let skipped = usize::from(values.len() >= 10);
     worst_but(values, skipped)
 }
 
-/// The largest value but for so many.
+/// Returns the largest value after omitting `skipped` larger ones.
 pub fn worst_but(mut values: Vec<f64>, skipped: usize) -> Option<f64> {
     values.sort_by(f64::total_cmp);
     let index = values.len().checked_sub(1 + skipped)?;
     values.get(index).copied()
 }
 
-/// The middle value, or the mean of the two in the middle; 0 if there are none.
+/// Returns the median: the middle value, or the mean of the two in the middle; 0 if there are no values.
 pub fn median(mut values: Vec<f64>) -> f64 {
     values.sort_by(f64::total_cmp);
     let middle = |index: usize| values.get(index).copied().unwrap_or(0.0);

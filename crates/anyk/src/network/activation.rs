@@ -1,8 +1,8 @@
-//! Size-independent activation functions.
+//! Size-invariant activation functions.
 
 use serde::{Deserialize, Serialize};
 
-/// An activation function `σ` that acts on each number alone (the paper's SI-AF).
+/// Activation function `σ` that acts on each number separately (the paper's SI-AF).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Activation {
@@ -21,11 +21,11 @@ pub enum Activation {
 }
 
 impl Activation {
-    /// All of them, for tests and sweeps.
+    /// All activations, for tests and sweeps.
     pub const ALL: [Self; 6] =
         [Self::Identity, Self::LeakyRelu, Self::Relu, Self::Tanh, Self::Sigmoid, Self::Softplus];
 
-    /// `σ(x)`.
+    /// Returns `σ(x)`.
     pub fn value(self, x: f64) -> f64 {
         match self {
             Self::Identity => x,
@@ -33,12 +33,12 @@ impl Activation {
             Self::Relu => x.max(0.0),
             Self::Tanh => x.tanh(),
             Self::Sigmoid => sigmoid(x),
-            // Without overflow for large x, without cancellation for small.
+            // Avoids overflow for large x and cancellation for small x.
             Self::Softplus => x.max(0.0) + (-x.abs()).exp().ln_1p(),
         }
     }
 
-    /// `σ'(x)`.
+    /// Returns `σ'(x)`.
     pub fn slope(self, x: f64) -> f64 {
         match self {
             Self::Identity => 1.0,

@@ -1,27 +1,26 @@
-//! What a user sees of the others.
+//! Aggregation over the other users.
 
 use serde::{Deserialize, Serialize};
 
-/// How the features of the other users are put together: `agg_{j≠k} h_j`, for each feature alone.
+/// Aggregation of the features of the other users, `agg_{j≠k} h_j`, separately for each feature.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Aggregator {
-    /// `(1/K)·Σ_{j≠k} h_j`, as the paper's eq. (Out-hidd) writes it: over K, not K − 1.
+    /// `(1/K)·Σ_{j≠k} h_j`, as in the paper's eq. (Out-hidd): divided by K, not K − 1.
     Mean,
     /// `Σ_{j≠k} h_j`.
     Sum,
-    /// `max_{j≠k} h_j`; 0 for a user alone, like the other two.
+    /// `max_{j≠k} h_j`; 0 for a single user, as with the other two.
     Max,
 }
 
 impl Aggregator {
-    /// All of them, for tests and sweeps.
+    /// All aggregators, for tests and sweeps.
     pub const ALL: [Self; 3] = [Self::Mean, Self::Sum, Self::Max];
 
     /// Aggregates `width` features of each of K users, user by user, in O(K).
     ///
-    /// `chosen` gets, for [`Aggregator::Max`], which user each value came from (`usize::MAX` for
-    /// none).
+    /// For [`Aggregator::Max`], `chosen` receives the user that each value came from (`usize::MAX` if there is none).
     pub(crate) fn forward(
         self,
         features: &[f64],
@@ -43,13 +42,13 @@ impl Aggregator {
                 for row in features.chunks_exact(width) {
                     result.extend(sums.iter().zip(row).map(|(sum, own)| scale * (sum - own)));
                 }
-                // A sum of one less itself is 0, not what rounding makes of it.
+                // The sum over no other users is exactly 0.
                 if size == 1 {
                     result.fill(0.0);
                 }
             }
             None => {
-                // The largest and the second largest of each feature serve every user.
+                // The largest and second largest value of each feature are enough for every user.
                 let none = (usize::MAX, f64::NEG_INFINITY);
                 let mut best = vec![(none, none); width];
                 for (user, row) in features.chunks_exact(width).enumerate() {
@@ -72,7 +71,8 @@ impl Aggregator {
         }
     }
 
-    /// Adds to `gradient` (of the features) what `upstream` (of the aggregate) sends back.
+    /// Adds the gradient with respect to the features to `gradient`, given the gradient `upstream` with respect to
+    /// the aggregate.
     pub(crate) fn backward(
         self,
         upstream: &[f64],
@@ -109,7 +109,7 @@ impl Aggregator {
         }
     }
 
-    /// The factor on the sum over the others, for those that are one.
+    /// Returns the factor on the sum over the other users, or `None` for the maximum.
     pub(crate) fn scale(self, size: usize) -> Option<f64> {
         match self {
             Self::Mean => Some(1.0 / size as f64),

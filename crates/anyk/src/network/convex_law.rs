@@ -1,18 +1,18 @@
-//! A required bandwidth that is learned: decreasing and convex in the received power by construction.
+//! Learned required bandwidth that is decreasing and convex in the received power by construction.
 
 use crate::network::Activation;
 
-/// `ln b̂` as a function of `x = ln(u/u_0)` and of nothing else:
+/// Learned bandwidth `ln b̂` as a function only of `x = ln(u/u_0)`:
 ///
 /// ```text
 /// ln(b̂/10^5 Hz) = c + Σ_h e^(a_h)·softplus(e^(s_h)·(t_h − x))
 /// ```
 ///
-/// One hidden layer whose weights have fixed signs. The sum is decreasing and convex in `x`; with
-/// `φ' < 0 ≤ φ''`, `b̂ = e^φ(ln u)` is decreasing and convex in `u` too, as `b` is, so that powers found from
-/// it by their price are the unique optimum. Outside the range it was trained on it goes on as a power law.
+/// The network has one hidden layer, whose weights have fixed signs. So the sum φ is decreasing and convex in `x`.
+/// With `φ' < 0 ≤ φ''`, `b̂ = e^φ(ln u)` is decreasing and convex in `u` too, like `b`. Powers computed from it by
+/// their price are therefore the unique optimum. Outside the training range, the function continues as a power law.
 ///
-/// Parameters: `c`, then `a_h`, `s_h`, `t_h` of each unit.
+/// The parameters are `c`, then `a_h`, `s_h` and `t_h` of each unit.
 ///
 /// ```
 /// use anyk::network::ConvexLaw;
@@ -27,8 +27,8 @@ pub struct ConvexLaw {
 }
 
 impl ConvexLaw {
-    /// From the received power `u_0` in W and the parameters; `None` if one is not finite or their number is
-    /// not `1 + 3·H`.
+    /// Creates the function from the received power `u_0` in W and the parameters. Returns `None` if a value is not
+    /// finite, `u_0` is not positive, or the number of parameters is not `1 + 3·H`.
     pub fn new(unit_w: f64, parameters: Vec<f64>) -> Option<Self> {
         let sound = parameters.len() % 3 == 1
             && parameters.iter().all(|parameter| parameter.is_finite())
@@ -37,13 +37,13 @@ impl ConvexLaw {
         sound.then_some(Self { unit_w, parameters })
     }
 
-    /// To start from: kinks spread over `ln(u/u_0)` from 0 to beyond `range`, closer to each other at the low
-    /// end, where `b` bends most. Those beyond it give the law its slope at the upper end.
+    /// Returns initial parameters: kinks spread over `ln(u/u_0)` from 0 to beyond `range`, denser at the low end,
+    /// where `b` bends most. The kinks beyond the range determine the slope at its upper end.
     pub(crate) fn start(unit_w: f64, range: f64, units: usize) -> Self {
         let mut parameters = vec![0.2];
         for unit in 0..units {
             let share = (unit as f64 + 0.5) / units as f64;
-            // The slope of ln b against ln u is about −0.1 in all, and steeper at the low end.
+            // The slope of ln b with respect to ln u is about −0.1 overall, and steeper at the low end.
             let place = 1.5 * range * share.powf(1.7);
             let sharpness = (1.5 * units as f64 / (range * (0.3 + 2.0 * share))).ln();
             parameters.extend([(0.3 / units as f64).ln() - sharpness, sharpness, place]);
@@ -51,12 +51,12 @@ impl ConvexLaw {
         Self { unit_w, parameters }
     }
 
-    /// `u_0`, W.
+    /// Returns `u_0` in W.
     pub fn unit_w(&self) -> f64 {
         self.unit_w
     }
 
-    /// The parameters.
+    /// Returns the parameters.
     pub fn parameters(&self) -> &[f64] {
         &self.parameters
     }
@@ -65,7 +65,7 @@ impl ConvexLaw {
         &mut self.parameters
     }
 
-    /// `ln b̂` (Hz) and its derivative by `ln u`, at `ln(u/u_0)`.
+    /// Returns `ln b̂` (Hz) and its derivative with respect to `ln u`, at `ln(u/u_0)`.
     pub(crate) fn at_scaled(&self, x: f64) -> (f64, f64) {
         let (mut value, mut slope) = (self.parameters[0], 0.0);
         for unit in self.parameters[1..].as_chunks::<3>().0 {
@@ -77,14 +77,14 @@ impl ConvexLaw {
         (value + super::UNIT_HZ.ln(), slope)
     }
 
-    /// `b̂(u)` in Hz and its derivative in Hz/W, at a received power in W.
+    /// Returns `b̂(u)` in Hz and its derivative in Hz/W, at a received power in W.
     pub fn at(&self, received_w: f64) -> (f64, f64) {
         let (ln_hz, slope) = self.at_scaled((received_w / self.unit_w).ln());
         let bandwidth_hz = ln_hz.exp();
         (bandwidth_hz, slope * bandwidth_hz / received_w)
     }
 
-    /// Adds to `gradient` the derivative of `upstream·ln b̂` by the parameters.
+    /// Adds the derivative of `upstream·ln b̂` with respect to the parameters to `gradient`.
     pub(crate) fn add_gradient(&self, x: f64, upstream: f64, gradient: &mut [f64]) {
         gradient[0] += upstream;
         let units = self.parameters[1..].as_chunks::<3>().0;

@@ -1,13 +1,13 @@
-//! Fully-connected networks, a batch at a time.
+//! Fully connected networks, evaluated on batches.
 
 use num_traits::Float;
 use serde::{Deserialize, Serialize};
 
 use crate::network::Activation;
 
-/// A number that a matrix product exists for: `f32` to train fast, `f64` to check gradients.
+/// Floating-point type with a matrix product: `f32` for fast training, `f64` for checking gradients.
 pub trait Real: Float + std::iter::Sum + std::fmt::Debug + Send + Sync + 'static {
-    /// `c ← a·b + beta·c` for `a` of m×k, `b` of k×n, each given by its row and column stride.
+    /// Computes `c ← a·b + beta·c` for `a` of m×k and `b` of k×n, each given with its row and column stride.
     #[allow(clippy::too_many_arguments)]
     fn product(
         shape: (usize, usize, usize),
@@ -16,9 +16,9 @@ pub trait Real: Float + std::iter::Sum + std::fmt::Debug + Send + Sync + 'static
         beta: Self,
         c: &mut [Self],
     );
-    /// Rounded from `f64`.
+    /// Rounds a value from `f64`.
     fn of(value: f64) -> Self;
-    /// As `f64`.
+    /// Converts the value to `f64`.
     fn to(self) -> f64;
 }
 
@@ -74,12 +74,12 @@ macro_rules! real {
 real!(f32, matrixmultiply::sgemm);
 real!(f64, matrixmultiply::dgemm);
 
-/// A fully-connected network. Parameters lie in one slice: for each layer the weights, row by row
-/// (outputs × inputs), then the biases.
+/// Fully connected network. The parameters are stored in one slice: for each layer the weights, row by row (outputs ×
+/// inputs), then the biases.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Dense {
-    /// Inputs, hidden neurons, outputs.
+    /// Numbers of inputs, hidden neurons and outputs.
     pub widths: Vec<usize>,
     /// Activation of the hidden layers.
     pub hidden: Activation,
@@ -87,7 +87,7 @@ pub struct Dense {
     pub output: Activation,
 }
 
-/// What a forward pass leaves for the backward pass; its buffers are reused.
+/// Intermediate values of a forward pass for the backward pass; its buffers are reused.
 #[derive(Debug, Clone)]
 pub struct DenseTape<T> {
     /// Inputs of each layer, and the outputs of the last.
@@ -109,14 +109,14 @@ impl<T> Default for DenseTape<T> {
 }
 
 impl<T> DenseTape<T> {
-    /// Outputs of the last forward pass.
+    /// Returns the outputs of the last forward pass.
     pub fn outputs(&self) -> &[T] {
         self.values.last().map_or(&[], Vec::as_slice)
     }
 }
 
 impl Dense {
-    /// A network with the given widths.
+    /// Creates a network with the given widths.
     pub fn new(widths: &[usize], hidden: Activation, output: Activation) -> Self {
         Self { widths: widths.to_vec(), hidden, output }
     }
@@ -125,12 +125,12 @@ impl Dense {
         self.widths.windows(2).map(|pair| (pair[0], pair[1]))
     }
 
-    /// Number of parameters.
+    /// Returns the number of parameters.
     pub fn parameter_count(&self) -> usize {
         self.layers().map(|(inputs, outputs)| outputs * (inputs + 1)).sum()
     }
 
-    /// Names and shapes of the parts of the parameters, in their order; weights are outputs × inputs.
+    /// Returns the names and shapes of the parts of the parameters, in their order. Weights are outputs × inputs.
     pub fn layout(&self) -> Vec<(String, Vec<usize>)> {
         let part = |(layer, (from, to)): (usize, (usize, usize))| {
             [(format!("{layer}.weight"), vec![to, from]), (format!("{layer}.bias"), vec![to])]
@@ -142,11 +142,11 @@ impl Dense {
         if layer + 2 == self.widths.len() { self.output } else { self.hidden }
     }
 
-    /// Outputs for a batch of inputs that lie one after the other.
+    /// Returns the outputs for a batch of concatenated inputs.
     ///
     /// # Panics
     ///
-    /// If a length does not match the network: a mistake in the program, not in its input.
+    /// Panics if a length does not match the network, which is a bug in the caller.
     pub fn forward<'a, T: Real>(
         &self,
         parameters: &[T],
@@ -182,12 +182,12 @@ impl Dense {
         &tape.values[self.widths.len() - 1]
     }
 
-    /// Adds to `gradient` the derivative by the parameters of `Σ upstream·y`, at the last forward
-    /// pass on this tape.
+    /// Adds the derivative of `Σ upstream·y` with respect to the parameters to `gradient`, for the last forward pass
+    /// on this tape.
     ///
     /// # Panics
     ///
-    /// If a length does not match the forward pass.
+    /// Panics if a length does not match the forward pass.
     pub fn backward<T: Real>(
         &self,
         parameters: &[T],
@@ -227,7 +227,7 @@ impl Dense {
     }
 }
 
-/// Activations that are piecewise linear stay in their own precision; the others go through `f64`.
+/// Returns the value of an activation. Piecewise linear activations are computed in `T`, the others in `f64`.
 fn value<T: Real>(activation: Activation, x: T) -> T {
     match activation {
         Activation::Identity => x,

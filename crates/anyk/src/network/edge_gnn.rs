@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::math::vectorised;
 use crate::network::{Aggregator, Real};
 
-/// A network whose messages carry the gains of a path, both ways:
+/// Network whose messages contain the gains of a path in both directions:
 ///
 /// ```text
 /// h_k⁰ = relu(w x_k + w' α_k + c)
@@ -13,23 +13,23 @@ use crate::network::{Aggregator, Real};
 /// o_k = w·relu(W h_k + c) + c
 /// ```
 ///
-/// Every relu leaks a hundredth. A sum of messages is divided by one number for all networks, whatever their size:
-/// features of the order of 1 are what the learning rate is for. With sums as they are one training in five started
-/// with saturated outputs, and died.
+/// Every relu has a slope of 0.01 below 0. A sum of messages is multiplied by one factor, the same for all networks
+/// and sizes, so that features are of the order of 1, as the learning rate requires. Without this factor, one
+/// training run in five started with saturated outputs and collapsed.
 ///
-/// `x_k` is the feature of the link's own gain, `α_k` that of its weight where links have weights, `e_kj` that of the path from transmitter j to receiver
-/// k, and `o_k` one number for each link. The number of parameters does not depend on how many links
-/// there are, and the outputs move with the links when these are put in another order.
+/// `x_k` is the feature of the link's own gain, `α_k` that of its weight if links have weights, and `e_kj` that of
+/// the path from transmitter j to receiver k. `o_k` is one number per link. The number of parameters does not depend
+/// on the number of links, and the network is permutation-equivariant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct EdgeGnn {
-    /// Features of a link, and of a message: [`EdgeGnn::WIDTHS`].
+    /// Number of features of a link and of a message, one of [`EdgeGnn::WIDTHS`].
     pub hidden: usize,
-    /// Rounds of messages.
+    /// Number of message rounds.
     pub rounds: usize,
-    /// How a link puts its messages together.
+    /// Aggregator over the messages of a link.
     pub aggregator: Aggregator,
-    /// Whether links have weights, a second feature of each; files without it are of networks that know none.
+    /// Whether links have weights as a second feature. Files without this field contain networks without weights.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub weighted: bool,
 }
@@ -37,24 +37,24 @@ pub struct EdgeGnn {
 /// Features of links and of the paths between them.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct LinkGraph<T> {
-    /// Where the neighbours of each link begin, and one past the last.
+    /// Start of the neighbours of each link in `neighbours`, and the end of the last.
     pub offsets: Vec<u32>,
-    /// Who they are.
+    /// Neighbours of all links.
     pub neighbours: Vec<u32>,
-    /// `e_kj` of link k and each neighbour j.
+    /// Features `e_kj` of the path to link k from each neighbour j.
     pub hears: Vec<T>,
-    /// `e_jk`.
+    /// Features `e_jk` of the path from link k to each neighbour j.
     pub harms: Vec<T>,
-    /// `x_k`.
+    /// Features `x_k` of the links.
     pub links: Vec<T>,
-    /// `α_k`, for networks that take weights.
+    /// Features `α_k` of the weights, for networks that use them.
     pub weights: Vec<T>,
-    /// What a sum of messages is multiplied by, whatever the number of links.
+    /// Factor on a sum of messages, independent of the number of links.
     pub per_neighbour: T,
 }
 
 impl<T> LinkGraph<T> {
-    /// Number of links.
+    /// Returns the number of links.
     pub fn size(&self) -> usize {
         self.links.len()
     }
@@ -64,31 +64,30 @@ impl<T> LinkGraph<T> {
     }
 }
 
-/// What a forward pass leaves for the backward pass; kept from one to the next, so that nothing is
-/// allocated.
+/// Intermediate values of a forward pass for the backward pass. Its buffers are reused, so that nothing is allocated.
 #[derive(Debug, Clone, Default)]
 pub struct EdgeTape<T> {
     /// `h` before the first round and after each, link by link.
     features: Vec<T>,
-    /// `A h_j + b` of each round.
+    /// `A h_j + b` in each round.
     sent: Vec<T>,
-    /// What each link aggregated, in each round.
+    /// Aggregate of each link in each round.
     heard: Vec<T>,
-    /// For the maximum: which path each feature came from, in each round.
+    /// For the maximum, the path that each feature came from in each round.
     chosen: Vec<u32>,
-    /// `relu(W h_k + c)` of the output.
+    /// `relu(W h_k + c)` before the output.
     last: Vec<T>,
     /// `o_k`.
     outputs: Vec<T>,
-    /// Derivatives, in the backward pass: of `h`, of what is sent.
+    /// Derivatives in the backward pass, with respect to `h` and to `A h_j + b`.
     of_features: Vec<T>,
     of_sent: Vec<T>,
 }
 
-/// No path: the maximum of no messages.
+/// Marks a maximum over no messages.
 const NONE: u32 = u32::MAX;
 
-/// Offsets of the parts within the parameters.
+/// Parts of the parameters.
 struct Parts<'a, T> {
     encode: &'a [T],
     encode_bias: &'a [T],
@@ -100,26 +99,26 @@ struct Parts<'a, T> {
 }
 
 impl EdgeGnn {
-    /// Supported numbers of features: whole vector registers.
+    /// Supported numbers of features, which fill whole vector registers.
     pub const WIDTHS: [usize; 3] = [8, 16, 32];
 
-    /// Numbers of one round: A, B, b, U, V, c; matrices input by input.
+    /// Returns the number of parameters of one round: A, B, b, U, V, c, with matrices stored input by input.
     fn round_len(&self) -> usize {
         3 * self.hidden * self.hidden + 4 * self.hidden
     }
 
-    /// Numbers of `w` (and `w'`) and `c`.
+    /// Returns the number of parameters in `w` (and `w'`) and `c`.
     fn encode_len(&self) -> usize {
         (2 + usize::from(self.weighted)) * self.hidden
     }
 
-    /// Number of parameters: `w` (and `w'`), `c`; the rounds; `W`, `c`, `w`, `c`.
+    /// Returns the number of parameters: `w` (and `w'`), `c`; the rounds; `W`, `c`, `w`, `c`.
     pub fn parameter_count(&self) -> usize {
         let h = self.hidden;
         self.encode_len() + self.rounds * self.round_len() + h * h + 2 * h + 1
     }
 
-    /// Names and shapes of the parts of the parameters, in their order; matrices inputs × outputs.
+    /// Returns the names and shapes of the parts of the parameters, in their order. Matrices are inputs × outputs.
     pub fn layout(&self) -> Vec<(String, Vec<usize>)> {
         let h = self.hidden;
         let part = |name: &str, shape: &[usize]| (name.to_owned(), shape.to_vec());
@@ -145,8 +144,8 @@ impl EdgeGnn {
         layout
     }
 
-    /// Random parameters: each weight normal with variance 2/inputs (messages over a few paths count as
-    /// one input), biases 0.
+    /// Draws initial parameters: normal weights whose variance decreases with the number of inputs, a normal bias of
+    /// the first layer, and 0 for all other biases.
     pub fn initialize(&self, normal: &mut impl FnMut() -> f64) -> Vec<f64> {
         let h = self.hidden;
         let mut parameters = Vec::with_capacity(self.parameter_count());
@@ -196,7 +195,7 @@ impl EdgeGnn {
         }
     }
 
-    /// The outputs `o_k`.
+    /// Returns the outputs `o_k`.
     pub fn forward<'t, T: Real>(
         &self,
         parameters: &[T],
@@ -211,7 +210,8 @@ impl EdgeGnn {
         &tape.outputs
     }
 
-    /// Adds the gradient of a loss, given its derivatives by the outputs of the last forward pass.
+    /// Adds the gradient of a loss to `gradient`, given its derivatives with respect to the outputs of the last
+    /// forward pass.
     pub fn backward<T: Real>(
         &self,
         parameters: &[T],
@@ -263,7 +263,7 @@ fn add_product<T: Real, const H: usize>(sum: &mut [T; H], matrix: &[[T; H]], x: 
     }
 }
 
-/// `sum ← sum + Mᵀ d`, and the gradient of `M` for the input `x`.
+/// `sum ← sum + Mᵀ d`; also adds the gradient of `M` for the input `x`.
 #[inline(always)]
 fn pull_back<T: Real, const H: usize>(
     sum: &mut [T; H],
@@ -289,7 +289,7 @@ fn relu<T: Real, const H: usize>(values: &mut [T; H]) {
     }
 }
 
-/// Slope of a shut relu: a feature that is shut for every link can open again.
+/// Slope of a relu below 0, so that a feature that is negative for every link can recover.
 const LEAK: f64 = 0.01;
 
 #[inline(always)]
@@ -297,7 +297,7 @@ fn leaky<T: Real>(value: T) -> T {
     value.max(T::of(LEAK) * value)
 }
 
-/// Zeroes the derivatives where a relu was shut.
+/// Multiplies the derivatives by the slope of the relu.
 #[inline(always)]
 fn through_relu<T: Real, const H: usize>(of: &mut [T; H], value: &[T; H]) {
     for i in 0..H {
@@ -305,7 +305,7 @@ fn through_relu<T: Real, const H: usize>(of: &mut [T; H], value: &[T; H]) {
     }
 }
 
-/// The matrices and vectors of one round.
+/// Matrices and vectors of one round.
 struct Round<'a, T, const H: usize> {
     a: &'a [[T; H]],
     b: &'a [[T; H]],
@@ -330,7 +330,7 @@ impl<'a, T: Real, const H: usize> Round<'a, T, H> {
     }
 }
 
-/// A message before its relu.
+/// Returns a message before its relu.
 #[inline(always)]
 fn message<T: Real, const H: usize>(sent: &[T; H], b: &[[T; H]], hears: T, harms: T) -> [T; H] {
     let mut result = *sent;
@@ -339,8 +339,8 @@ fn message<T: Real, const H: usize>(sent: &[T; H], b: &[[T; H]], hears: T, harms
     result
 }
 
-/// One over the number of links that a link hears, itself counted (on a complete graph 1/K); for a sum the same
-/// number everywhere.
+/// Returns the factor on the sum of messages: for the mean, 1 divided by the number of neighbours plus 1 (1/K on a
+/// complete graph); for a sum, the same number everywhere.
 #[inline(always)]
 fn scale_of<T: Real>(aggregator: Aggregator, degree: usize, per_neighbour: T) -> T {
     match aggregator {

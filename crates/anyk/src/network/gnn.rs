@@ -1,5 +1,4 @@
-//! The permutation-equivariant network (paper, eq. (Out-hidd)), for any number of features and
-//! layers.
+//! Permutation-equivariant network (paper, eq. (Out-hidd)) with any number of features and layers.
 
 use std::ops::Range;
 
@@ -10,15 +9,15 @@ use rand_distr::{Distribution, StandardNormal};
 use crate::math::realization_rng;
 use crate::network::{Activation, Aggregator, Output};
 
-/// A network on the complete graph of K users:
+/// Network on the complete graph of K users:
 ///
 /// ```text
 /// h_k^l = σ^l(U^l h_k^(l−1) + V^l·agg_{j≠k} h_j^(l−1) + c^l),   l = 1, …, L + 1
 /// ```
 ///
-/// with `h_k^0 = x_k`, one activation in the hidden layers and an [`Output`] in the last.
-/// The number of parameters does not depend on K. They lie in one slice: `U`, `V` (row by row) and
-/// `c` of the first layer, then of the second, and so on.
+/// Here `h_k^0 = x_k`. The hidden layers share one activation, and the last layer has an [`Output`]. The number of
+/// parameters does not depend on K. They are stored in one slice: `U`, `V` (row by row) and `c` of the first layer,
+/// then those of the second, and so on.
 ///
 /// ```
 /// use anyk::network::{Activation, Aggregator, Gnn, Output, Tape};
@@ -32,18 +31,18 @@ use crate::network::{Activation, Aggregator, Output};
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Gnn {
-    /// Features of the input, of each hidden layer and of the output (1, unless the output is
+    /// Numbers of features of the input, of each hidden layer and of the output (1, unless the output is
     /// elementwise).
     pub widths: Vec<usize>,
-    /// How users see each other.
+    /// Aggregator over the other users.
     pub aggregator: Aggregator,
     /// Activation of the hidden layers.
     pub hidden: Activation,
-    /// What the last layer does.
+    /// Output layer.
     pub output: Output,
 }
 
-/// What a forward pass leaves for the backward pass; its buffers are reused.
+/// Intermediate values of a forward pass for the backward pass; its buffers are reused.
 #[derive(Debug, Clone, Default)]
 pub struct Tape {
     layers: Vec<LayerTape>,
@@ -63,7 +62,7 @@ struct LayerTape {
 }
 
 impl Gnn {
-    /// A network with the given features: input, hidden layers, output.
+    /// Creates a network with the given numbers of features: input, hidden layers, output.
     pub fn new(
         widths: &[usize],
         aggregator: Aggregator,
@@ -73,16 +72,16 @@ impl Gnn {
         Self { widths: widths.to_vec(), aggregator, hidden, output }
     }
 
-    /// Pairs of (inputs, outputs) of the layers.
+    /// Returns the numbers of (inputs, outputs) of the layers.
     fn layers(&self) -> impl DoubleEndedIterator<Item = (usize, usize)> + ExactSizeIterator + '_ {
         self.widths.windows(2).map(|pair| (pair[0], pair[1]))
     }
 
-    /// Draws the parameters of the random network with number `network`: weights from a normal distribution whose
-    /// variance is 1 over the number of inputs, so that the output's scale does not depend on the widths; biases of
-    /// deviation 0.3.
+    /// Draws the parameters of the random network with number `network`. Weights are normal with a variance of 1
+    /// divided by the number of inputs, so that the scale of the output does not depend on the widths. Biases are
+    /// normal with deviation 0.3.
     pub fn random_parameters(&self, seed: u64, network: u64) -> Vec<f64> {
-        // No cell has 0 users: this stream meets none of the draws.
+        // No cell has 0 users, so this random stream differs from those of the draws.
         let mut rng = realization_rng(seed, 0, network);
         let mut parameters = Vec::with_capacity(self.parameter_count());
         for pair in self.widths.windows(2) {
@@ -98,13 +97,13 @@ impl Gnn {
         parameters
     }
 
-    /// Number of parameters.
+    /// Returns the number of parameters.
     pub fn parameter_count(&self) -> usize {
         self.layers().map(|(inputs, outputs)| outputs * (2 * inputs + 1)).sum()
     }
 
-    /// Names and shapes of the parts of the parameters, in their order: `U`, `V` and `c` of each layer,
-    /// weights outputs × inputs.
+    /// Returns the names and shapes of the parts of the parameters, in their order: `U`, `V` and `c` of each layer.
+    /// Weights are outputs × inputs.
     pub fn layout(&self) -> Vec<(String, Vec<usize>)> {
         let part = |(layer, (from, to)): (usize, (usize, usize))| {
             [
@@ -116,7 +115,7 @@ impl Gnn {
         self.layers().enumerate().flat_map(part).collect()
     }
 
-    /// Where the weights on the others, `V`, lie among the parameters, layer by layer.
+    /// Returns the ranges of the weights of the other users, `V`, within the parameters, layer by layer.
     pub(crate) fn others(&self) -> impl Iterator<Item = Range<usize>> + '_ {
         let mut offset = 0;
         self.layers().map(move |(inputs, outputs)| {
@@ -126,13 +125,12 @@ impl Gnn {
         })
     }
 
-    /// Outputs for K users, whose features lie one user after the other in `x`. `outer` is the
-    /// pre-trained `f_k`, for [`Output::Pretrained`] alone.
+    /// Returns the outputs for K users, whose features are concatenated in `x`. `outer` is the pre-trained `f_k`,
+    /// used only by [`Output::Pretrained`].
     ///
     /// # Panics
     ///
-    /// If `parameters` or `x` have the wrong length: that is a mistake in the program, not in its
-    /// input.
+    /// Panics if `parameters` or `x` have the wrong length, which is a bug in the caller.
     pub fn forward<'a>(
         &self,
         parameters: &[f64],
@@ -179,12 +177,12 @@ impl Gnn {
         &tape.outputs
     }
 
-    /// Adds to `gradient` the derivative by the parameters of `Σ_k upstream_k·y_k`, at the last
-    /// forward pass on this tape; returns the derivative by the inputs.
+    /// Adds the derivative of `Σ_k upstream_k·y_k` with respect to the parameters to `gradient`, for the last forward
+    /// pass on this tape. Returns the derivative with respect to the inputs.
     ///
     /// # Panics
     ///
-    /// If the lengths do not match the forward pass.
+    /// Panics if the lengths do not match the forward pass.
     pub fn backward<'a>(
         &self,
         parameters: &[f64],

@@ -1,14 +1,14 @@
-//! The pre-trained "activation function" `B^v(α, K)` (paper, section IV-B1): a fully-connected network
-//! that knows how the bandwidth of a user grows with the number of users.
+//! Pre-trained outer function `B^v(α, K)` (paper, section IV-B1): a fully connected network that describes how the
+//! bandwidth of a user grows with the number of users.
 
 use serde::{Deserialize, Serialize};
 
 use crate::network::{Activation, Dense, DenseTape};
 
-/// `B^v(α, K)` in Hz: `softplus(FNN(ln α + 30, ln K))·10^5`.
+/// Outer function `B^v(α, K)` in Hz: `softplus(FNN(ln α + 30, ln K))·10^5`.
 ///
-/// The paper's has `K/200` as second input (section V-B; [`SizeScale`]). The unit of 10^5 Hz keeps the
-/// network's output near 1; a [`LawShape`] may have another.
+/// The paper uses `K/200` as the second input (section V-B; [`SizeScale`]). The unit of 10^5 Hz keeps the network's
+/// output near 1; a [`LawShape`] can set another.
 #[derive(Debug, Clone, PartialEq)]
 pub struct BandwidthLaw {
     network: Dense,
@@ -17,24 +17,24 @@ pub struct BandwidthLaw {
     parameters: Vec<f64>,
 }
 
-/// Hz for a network output of 1, unless a shape says otherwise.
+/// Default unit: bandwidth in Hz for a network output of 1.
 pub(crate) const UNIT_HZ: f64 = 1e5;
 
-/// The paper's scaling of a gain: `ln α + 30`.
+/// Returns the gain in the paper's scaling: `ln α + 30`.
 pub fn scaled_gain(gain: f64) -> f64 {
     gain.ln() + 30.0
 }
 
-/// The shape of a law, as it stands in a file.
+/// Shape of an outer function, as stored in a file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LawShape {
-    /// Neurons of the hidden layers.
+    /// Numbers of neurons of the hidden layers.
     pub hidden: Vec<usize>,
-    /// How the size goes in.
+    /// Transformation of the number of users.
     #[serde(default, skip_serializing_if = "SizeScale::is_linear")]
     pub scale: SizeScale,
-    /// kHz for a network output of 1.
+    /// Unit: bandwidth in kHz for a network output of 1.
     #[serde(default = "usual_unit_khz", skip_serializing_if = "is_usual_unit")]
     pub unit_khz: u32,
 }
@@ -43,25 +43,25 @@ fn usual_unit_khz() -> u32 {
     100
 }
 
-// By reference, as serde asks for it.
+// Takes a reference because serde requires it.
 #[allow(clippy::trivially_copy_pass_by_ref)]
 fn is_usual_unit(unit_khz: &u32) -> bool {
     *unit_khz == usual_unit_khz()
 }
 
-/// How the number of users goes into a law.
+/// Transformation of the number of users before it enters the network.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum SizeScale {
-    /// `K/200`, the paper's.
+    /// `K/200`, as in the paper.
     #[default]
     Linear,
-    /// `ln K`: for laws over several decades of K.
+    /// `ln K`, for several decades of K.
     Logarithmic,
 }
 
 impl SizeScale {
-    // By reference, as serde asks for it.
+    // Takes a reference because serde requires it.
     #[allow(clippy::trivially_copy_pass_by_ref)]
     fn is_linear(&self) -> bool {
         *self == Self::Linear
@@ -76,7 +76,7 @@ impl SizeScale {
 }
 
 impl Default for LawShape {
-    /// The paper's (table II): 35,901 parameters.
+    /// Returns the paper's shape (table II) with 35,901 parameters.
     fn default() -> Self {
         Self {
             hidden: vec![200, 100, 100, 50],
@@ -87,30 +87,31 @@ impl Default for LawShape {
 }
 
 impl LawShape {
-    /// A sixteenth of the paper's parameters, and `ln K` as input. At equal power a user's bandwidth depends on
-    /// `ln α − ln K` alone: one direction in these inputs, a bent surface in the paper's, which wants a large network.
+    /// Returns a shape with a sixteenth of the paper's parameters and `ln K` as input. At equal power, a user's
+    /// bandwidth depends only on `ln α − ln K`. This is one direction in these inputs, but a curved surface in the
+    /// paper's, which requires a large network.
     pub fn logarithmic() -> Self {
         Self { hidden: vec![32, 32, 32], scale: SizeScale::Logarithmic, ..Self::default() }
     }
 
-    /// Whether there are hidden layers, of sizes that fit into memory.
+    /// Returns whether there are hidden layers, of sizes that fit into memory, and whether the unit is in range.
     pub(crate) fn is_sound(&self) -> bool {
         !self.hidden.is_empty()
             && self.hidden.iter().all(|width| (1..=4096).contains(width))
             && (1..=1_000_000).contains(&self.unit_khz)
     }
 
-    /// Hz for a network output of 1.
+    /// Returns the bandwidth in Hz for a network output of 1.
     pub(crate) fn unit_hz(&self) -> f64 {
         1e3 * f64::from(self.unit_khz)
     }
 
-    /// The network's inputs for a user of a cell.
+    /// Returns the network's inputs for a user of a cell.
     pub(crate) fn inputs(&self, gain: f64, size: usize) -> [f64; 2] {
         [scaled_gain(gain), self.scale.input(size)]
     }
 
-    /// The network of this shape; its output is before the softplus, so that it is piecewise linear.
+    /// Returns the network of this shape. Its output is taken before the softplus, so that it is piecewise linear.
     pub fn network(&self) -> Dense {
         let mut widths = vec![2];
         widths.extend(&self.hidden);
@@ -120,7 +121,7 @@ impl LawShape {
 }
 
 impl BandwidthLaw {
-    /// A law from its parameters; `None` if their number is wrong or one is not finite.
+    /// Creates an outer function from its parameters. Returns `None` if their number is wrong or one is not finite.
     pub fn new(shape: &LawShape, parameters: Vec<f64>) -> Option<Self> {
         let network = shape.network();
         let sound = parameters.len() == network.parameter_count()
@@ -128,13 +129,13 @@ impl BandwidthLaw {
         sound.then_some(Self { network, scale: shape.scale, unit_hz: shape.unit_hz(), parameters })
     }
 
-    /// The parameters.
+    /// Returns the parameters.
     pub fn parameters(&self) -> &[f64] {
         &self.parameters
     }
 
-    /// `B^v` of users with these gains in a cell of `size` users, Hz: the plain evaluation, some thousand
-    /// multiplications for each user (36,000 for the paper's shape).
+    /// Returns `B^v` in Hz for users with these gains in a cell of `size` users. This direct evaluation needs
+    /// thousands of multiplications per user (36,000 for the paper's shape).
     pub fn bandwidths_hz(&self, gains: &[f64], size: usize) -> Vec<f64> {
         let second = self.scale.input(size);
         let inputs: Vec<f64> = gains.iter().flat_map(|&gain| [scaled_gain(gain), second]).collect();
@@ -143,26 +144,26 @@ impl BandwidthLaw {
         outputs.iter().map(|&output| self.unit_hz * Activation::Softplus.value(output)).collect()
     }
 
-    /// The law at one size as a table over the gain, exact to rounding.
+    /// Returns the outer function at one size as a table over the gain, exact up to rounding.
     pub fn at_size(&self, size: usize) -> CompiledLaw {
         CompiledLaw::new(&self.network, &self.parameters, self.scale.input(size), self.unit_hz)
     }
 }
 
-/// `B^v(·, K)` at one K.
+/// Outer function `B^v(·, K)` at one K, as a table.
 ///
-/// At a fixed K the network is a piecewise *linear* function of `ln α + 30` before its softplus, since
-/// its hidden activations are. All its kinks are found layer by layer; between them two numbers are
-/// enough. A look-up costs some nanoseconds where the plain evaluation costs thousands of multiplications,
-/// and differs from it by rounding alone.
+/// At a fixed K, the network before its softplus is a piecewise *linear* function of `ln α + 30`, since its hidden
+/// activations are piecewise linear. All its kinks are found layer by layer, and two numbers describe each piece. A
+/// lookup takes a few nanoseconds instead of thousands of multiplications, and differs from the direct evaluation
+/// only by rounding.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CompiledLaw {
     unit_hz: f64,
-    /// Ascending ends of the pieces, the range's own ends included.
+    /// Ends of the pieces in ascending order, including the ends of the range.
     knots: Vec<f64>,
-    /// Value at the knots, before the softplus.
+    /// Values at the knots, before the softplus.
     values: Vec<f64>,
-    /// For each of equal bins over the range, the piece that holds its start.
+    /// For each of equal bins over the range, the piece that contains its start.
     bins: Vec<u32>,
 }
 
@@ -172,8 +173,8 @@ const BINS: usize = 4096;
 
 impl CompiledLaw {
     fn new(network: &Dense, parameters: &[f64], second: f64, unit_hz: f64) -> Self {
-        // Values of all neurons of a layer at the knots, knot by knot. Between knots they are linear;
-        // where one crosses zero its activation bends: a new knot.
+        // Values of all neurons of a layer at the knots, knot by knot. Between knots they are linear. If one crosses
+        // zero, its activation has a kink, which becomes a new knot.
         let mut knots = vec![RANGE.0, RANGE.1];
         let mut values: Vec<f64> = knots.iter().flat_map(|&x| [x, second]).collect();
         let mut offset = 0;
@@ -212,24 +213,24 @@ impl CompiledLaw {
         Self { unit_hz, knots, values, bins }
     }
 
-    /// `B^v` of one user, Hz.
+    /// Returns `B^v` of one user in Hz.
     #[inline]
     pub fn bandwidth_hz(&self, gain: f64) -> f64 {
         self.at_scaled_gain(scaled_gain(gain))
     }
 
-    /// `B^v` at `ln α + 30`, Hz.
+    /// Returns `B^v` at `ln α + 30`, in Hz.
     #[inline]
     pub(crate) fn at_scaled_gain(&self, x: f64) -> f64 {
         self.unit_hz * Activation::Softplus.value(self.before_softplus(x))
     }
 
-    /// Hz for an output of 1 after the softplus.
+    /// Returns the bandwidth in Hz for an output of 1 after the softplus.
     pub(crate) fn unit_hz(&self) -> f64 {
         self.unit_hz
     }
 
-    /// The piecewise linear part at `ln α + 30`.
+    /// Returns the piecewise linear part at `ln α + 30`.
     #[inline]
     pub(crate) fn before_softplus(&self, x: f64) -> f64 {
         let position = (x - RANGE.0) * (BINS as f64 / (RANGE.1 - RANGE.0));
@@ -281,7 +282,7 @@ mod tests {
     use super::*;
     use rand::{RngExt, SeedableRng};
 
-    /// The compiled law is the plain one, at random parameters, for small and large cells.
+    /// Tests that the table equals the direct evaluation at random parameters, for small and large cells.
     #[test]
     fn compiled_is_exact() {
         let mut rng = rand_chacha::ChaCha8Rng::seed_from_u64(11);

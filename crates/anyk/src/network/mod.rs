@@ -1,12 +1,11 @@
-//! Networks that run at any number of users: permutation-equivariant by construction, with analytic
-//! gradients.
+//! Networks for any number of users: permutation-equivariant by construction, with analytic gradients.
 //!
-//! A [`PriceResponse`] with a [`PowerSplit`] is another way to be so: every user sees the others through
-//! one multiplier.
+//! A [`PriceResponse`] with a [`PowerSplit`] is equivariant as well: each user depends on the others only through one
+//! multiplier.
 //!
-//! A [`Gnn`] is a stack of layers `h_k ← σ(U h_k + V·agg_{j≠k} h_j + c)` (paper, eq. (Out-hidd)) and an
-//! output that may carry a size law of its own. Forward and backward cost O(K). Parameters are plain
-//! slices, so that an optimizer, a file and a test see the same numbers.
+//! A [`Gnn`] is a stack of layers `h_k ← σ(U h_k + V·agg_{j≠k} h_j + c)` (paper, eq. (Out-hidd)) and an output layer
+//! that may have its own size law. Forward and backward passes cost O(K). Parameters are plain slices, so that
+//! optimizers, files and tests use the same numbers.
 
 mod activation;
 mod aggregator;

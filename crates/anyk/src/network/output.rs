@@ -1,26 +1,26 @@
-//! Output layers: where a network gets its size law.
+//! Output layers, which determine the size law of a network.
 
 use serde::{Deserialize, Serialize};
 
 use crate::network::Activation;
 
-/// What is done to the last layer's pre-activations `o_k`.
+/// Output layer: a function of the last layer's pre-activations `o_k`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Output {
-    /// `y_k = σ(o_k)`: independent of the size.
+    /// `y_k = σ(o_k)`: does not depend on K.
     Elementwise(Activation),
-    /// `y_k = e^{o_k} / Σ_j e^{o_j}`: sums to 1, falls as 1/K (paper, eq. (P-case2-equi)).
+    /// `y_k = e^{o_k} / Σ_j e^{o_j}`: sums to 1 and falls as 1/K (paper, eq. (P-case2-equi)).
     Softmax,
-    /// `y_k = s_k / Σ_j s_j` with `s = softplus(o)`: the other normalisation (paper, footnote 2).
+    /// `y_k = s_k / Σ_j s_j` with `s = softplus(o)`: another normalization (paper, footnote 2).
     SumNormalisation,
-    /// `y_k = softplus(o_k)·f_k` with a pre-trained outer function `f_k = f(x_k, K)` that carries the
-    /// size law (paper, section IV-B1).
+    /// `y_k = softplus(o_k)·f_k` with a pre-trained outer function `f_k = f(x_k, K)` that has the size law (paper,
+    /// section IV-B1).
     Pretrained,
 }
 
 impl Output {
-    /// All of them, with one elementwise, for tests and sweeps.
+    /// One of each kind, for tests and sweeps.
     pub const ALL: [Self; 4] = [
         Self::Elementwise(Activation::Softplus),
         Self::Softmax,
@@ -28,8 +28,7 @@ impl Output {
         Self::Pretrained,
     ];
 
-    /// Turns pre-activations into outputs, in place. `outer` is `f_k`, read by
-    /// [`Output::Pretrained`] alone.
+    /// Replaces pre-activations by outputs. `outer` is `f_k`, used only by [`Output::Pretrained`].
     pub(crate) fn forward(self, values: &mut [f64], outer: &[f64]) {
         match self {
             Self::Elementwise(activation) => {
@@ -39,7 +38,7 @@ impl Output {
             }
             Self::Softmax => softmax(values),
             Self::SumNormalisation => {
-                // s_k/Σs is the softmax of ln s: without 0/0 where every softplus underflows.
+                // s_k/Σs is the softmax of ln s, which avoids 0/0 if every softplus underflows.
                 for value in &mut *values {
                     *value = ln_softplus(*value);
                 }
@@ -53,7 +52,7 @@ impl Output {
         }
     }
 
-    /// Turns the gradient of the outputs into that of the pre-activations, in place.
+    /// Replaces the gradient of the outputs by that of the pre-activations.
     pub(crate) fn backward(
         self,
         pre_activations: &[f64],
@@ -105,15 +104,15 @@ fn softmax(values: &mut [f64]) {
     }
 }
 
-/// Below this, `softplus(x) = e^x` to rounding.
+/// Argument below which `softplus(x) = e^x` up to rounding.
 const FAR_BELOW: f64 = -40.0;
 
-/// `ln softplus(x)`, without underflow.
+/// Returns `ln softplus(x)` without underflow.
 fn ln_softplus(x: f64) -> f64 {
     if x < FAR_BELOW { x } else { Activation::Softplus.value(x).ln() }
 }
 
-/// Its derivative.
+/// Returns the derivative of `ln softplus(x)`.
 fn ln_softplus_slope(x: f64) -> f64 {
     if x < FAR_BELOW { 1.0 } else { Activation::Softplus.slope(x) / Activation::Softplus.value(x) }
 }

@@ -1,31 +1,30 @@
-//! The output layer that splits the power: by the one multiplier of the KKT conditions, or by softmax.
+//! Output layer that splits the power, by the multiplier of the KKT conditions or by a softmax.
 
 use serde::{Deserialize, Serialize};
 
 use crate::math::{PriceSearch, price_of_budget, vectorised};
 use crate::network::ClassResponse;
 
-/// How responses become powers that sum to `P_max`.
+/// Rule that turns responses into powers with the sum `P_max`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum SplitRule {
-    /// `P_k = P_k^min·(1 + e^ψ(ln ν + o_k))` with the price `ν` such that the powers sum to `P_max`: the
-    /// size law of the KKT conditions. Every user has more than its least power whenever the budget
-    /// allows it at all.
+    /// `P_k = P_k^min·(1 + e^ψ(ln ν + o_k))` with the price `ν` at which the powers sum to `P_max`. This rule has the
+    /// size law of the KKT conditions. Every user gets more than its smallest power if the budget permits it.
     #[default]
     Kkt,
-    /// `P_k ∝ P_k^min·e^ψ(ln ν + o_k)` with a fixed price: a softmax of `ln P_k^min + ψ`. It carries the 1/K, but the
-    /// powers of a thousand users have the shape of those of ten. It is there for comparison.
+    /// `P_k ∝ P_k^min·e^ψ(ln ν + o_k)` with a fixed price: a softmax of `ln P_k^min + ψ`. It falls as 1/K, but the
+    /// powers of a thousand users are distributed like those of ten. This rule is only for comparison.
     Softmax,
 }
-/// Relative distance to the budget at which the search for the price ends. The last step is taken along the
-/// tangents of the responses, which saves a pass; its square is left, and is scaled away. It moves a power by
-/// 1e-6 and the total by the square of that.
+/// Relative distance to the budget at which the price search ends. A last step along the tangents of the responses
+/// saves a pass. Its error, the square of this value, is removed by scaling. It changes a power by 1e-6 and the total
+/// by the square of that.
 const PRICE_TOLERANCE: f64 = 5e-3;
-/// Largest `ψ` whose exponential is taken.
+/// Largest `ψ` for which the exponential is computed.
 const LARGEST: f64 = 600.0;
 
-/// The users of one cell; buffers are kept from one to the next.
+/// Users of one cell. Its buffers are reused for the next cell.
 #[derive(Debug, Clone, Default)]
 pub struct PowerSplit {
     class: Vec<usize>,
@@ -34,20 +33,20 @@ pub struct PowerSplit {
     offset: Vec<f64>,
     /// `P_k/P_k^min − 1`.
     excess: Vec<f64>,
-    /// `ψ'` at the price found.
+    /// `ψ'` at the price.
     slope: Vec<f64>,
     ln_price: f64,
 }
 
 impl PowerSplit {
-    /// Starts a cell of no users.
+    /// Removes all users.
     pub fn clear(&mut self) {
         self.class.clear();
         self.least_w.clear();
         self.offset.clear();
     }
 
-    /// Adds a user: its class, its least power `P_k^min` in W, and `ln b_fold` of its class, Hz.
+    /// Adds a user: its class, its smallest power `P_k^min` in W, and `ln b_fold` of its class in Hz.
     #[inline]
     pub fn push(&mut self, class: usize, least_w: f64, ln_fold_hz: f64) {
         self.class.push(class);
@@ -55,27 +54,27 @@ impl PowerSplit {
         self.offset.push(least_w.ln() - ln_fold_hz);
     }
 
-    /// Least powers, W.
+    /// Returns the smallest powers in W.
     pub fn least_w(&self) -> &[f64] {
         &self.least_w
     }
 
-    /// Classes.
+    /// Returns the classes of the users.
     pub fn classes(&self) -> &[usize] {
         &self.class
     }
 
-    /// `P_k/P_k^min − 1` after a split: positive under [`SplitRule::Kkt`].
+    /// Returns `P_k/P_k^min − 1` after a split, which is positive under [`SplitRule::Kkt`].
     pub fn excess(&self) -> &[f64] {
         &self.excess
     }
 
-    /// `ψ'` of each user at the price found.
+    /// Returns `ψ'` of each user at the price.
     pub fn slopes(&self) -> &[f64] {
         &self.slope
     }
 
-    /// Reads the responses at a price: leaves `P_k/P_k^min − 1 = e^ψ` and the slopes.
+    /// Evaluates the responses at a price: computes `P_k/P_k^min − 1 = e^ψ` and the slopes.
     pub fn respond_to(&mut self, responses: &[ClassResponse], ln_price: f64) {
         self.excess.resize(self.least_w.len(), 0.0);
         self.slope.resize(self.least_w.len(), 0.0);
@@ -83,19 +82,19 @@ impl PowerSplit {
         dispatch_respond(self, responses);
     }
 
-    /// `P_k` after a split, W.
+    /// Returns `P_k` after a split in W.
     pub fn power_w(&self, user: usize) -> f64 {
         self.least_w[user] * (1.0 + self.excess[user])
     }
 
-    /// The price of the last split, in its logarithm.
+    /// Returns the logarithm of the price of the last split.
     pub fn ln_price(&self) -> f64 {
         self.ln_price
     }
 
-    /// Splits `max_power_w` by the responses of the classes; `slack_w` is what of it is left over the
-    /// users' least powers, and positive. The powers sum to the budget up to rounding. With a fixed price, in its
-    /// logarithm, it is that of [`SplitRule::Softmax`].
+    /// Splits `max_power_w` by the responses of the classes. `slack_w` is the positive remainder of the budget above
+    /// the users' smallest powers. The powers sum to the budget up to rounding. If the logarithm of a fixed price is
+    /// given, the rule is [`SplitRule::Softmax`].
     pub fn split(
         &mut self,
         fixed_ln_price: Option<f64>,
@@ -124,7 +123,7 @@ impl PowerSplit {
         }
     }
 
-    /// The price at which the powers over the least sum to `slack_w`; returns the sum there.
+    /// Finds the price at which the powers above the smallest sum to `slack_w`, and returns the sum there.
     fn find_price(&mut self, responses: &[ClassResponse], slack_w: f64) -> f64 {
         let first_guess = self.first_guess(responses, slack_w);
         let search = PriceSearch { tolerance: PRICE_TOLERANCE, bracket: 0.0, stride: 100.0 };
@@ -139,13 +138,13 @@ impl PowerSplit {
         found.total
     }
 
-    /// Moves the price by a step so small that the responses are straight; returns the sum there.
+    /// Changes the price by a step for which the responses are almost linear, and returns the sum there.
     fn last_step(&mut self, step: f64) -> f64 {
         self.ln_price += step;
         let mut sum = 0.0;
         let users = self.excess.iter_mut().zip(&self.slope).zip(&self.least_w);
         for ((excess, slope), least_w) in users {
-            // e^(slope·step), to second order.
+            // e^(slope·step) up to second order.
             let rise = slope * step;
             *excess += *excess * rise * (1.0 + 0.5 * rise);
             sum += *least_w * *excess;
@@ -153,11 +152,12 @@ impl PowerSplit {
         sum
     }
 
-    /// The price at which the sum is met to second order in the spread of the offsets, whose mean and
-    /// variance are weighted by the least powers as the users are in that sum.
+    /// Returns the logarithm of the price that satisfies the sum to second order in the spread of the offsets. Their
+    /// mean and variance are weighted by the smallest powers, as in the sum.
     fn first_guess(&self, responses: &[ClassResponse], slack_w: f64) -> f64 {
         let (mut least_w, mut first, mut second) = (0.0, 0.0, 0.0);
-        // The response of the user who needs most stands for all: who that is does not depend on their order.
+        // The response of the user with the largest need represents all. This choice does not depend on the order of
+        // the users.
         let (mut most, mut class) = (0.0, 0);
         for ((&least, offset), &own) in self.least_w.iter().zip(&self.offset).zip(&self.class) {
             least_w += least;
@@ -171,7 +171,7 @@ impl PowerSplit {
         let mean = first / least_w;
         let variance = (second / least_w - mean * mean).max(0.0);
         let Some(response) = responses.get(class) else { return 0.0 };
-        // Newton on a function that falls everywhere; a few steps are close enough.
+        // Newton's method on a decreasing function; a few steps are accurate enough.
         let mut t = -target;
         for _ in 0..6 {
             let (value, slope) = response.at(t);
@@ -182,8 +182,8 @@ impl PowerSplit {
 }
 
 vectorised!(
-    /// `Σ P_k^min·e^ψ` at the price, and its derivative by the price's logarithm; leaves `e^ψ` in
-    /// `excess`.
+    /// Returns `Σ P_k^min·e^ψ` at the price and its derivative with respect to the logarithm of the price, and writes
+    /// `e^ψ` to `excess`.
     fn dispatch_respond(split: &mut PowerSplit, responses: &[ClassResponse]) -> (f64, f64) = respond
 );
 

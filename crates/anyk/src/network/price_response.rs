@@ -1,59 +1,61 @@
-//! A learned response to the price of power: the function of one variable that the optimal powers of any
-//! number of users share.
+//! Learned response to the price of power: a function of one variable that gives the optimal powers for any number of
+//! users.
 //!
-//! In (P1) every user's power solves `−α_k b'(α_k P_k) = ν` (the KKT conditions), so the power over the
-//! least, `e = u/u_min − 1`, depends on the price of power `ν` and the user's gain through one number:
+//! In (P1) the power of every user solves `−α_k b'(α_k P_k) = ν` (the KKT conditions). So the relative excess over
+//! the smallest power, `e = u/u_min − 1`, depends on the price of power `ν` and the user's gain only through one
+//! number:
 //!
 //! ```text
 //! ln e_k = ψ(t_k),     t_k = ln ν + ln(P_k^min / b_fold),     P_k^min = u_min/α_k.
 //! ```
 //!
-//! `K` is not in it. `t` is the price in units of the fold's `b_fold/u_min`, in which the classes are almost
-//! alike; what is left of the class enters as a context.
+//! `K` does not appear. `t` is the price in units of `b_fold/u_min` at the fold, in which the classes are almost
+//! alike. The remaining dependence on the class is an input of the network, the context.
 
 use serde::{Deserialize, Serialize};
 
 use crate::network::{Activation, Dense, DenseTape};
 
-/// Kinks of the response.
+/// Number of kinks of the response.
 const UNITS: usize = 8;
-/// Numbers for each kink, and the two that are not of a kink.
+/// Number of network outputs per kink; two more outputs do not belong to a kink.
 const OF_UNIT: usize = 3;
 const OUTPUTS: usize = 2 + OF_UNIT * UNITS;
-/// Prices over which the kinks are spread at the start, in their logarithm and units of the fold's.
+/// Range of `t` over which the kinks are spread initially.
 const PRICES: (f64, f64) = (-18.0, 3.0);
-/// Numbers that describe a class.
+/// Number of values that describe a class.
 pub const CONTEXT: usize = 4;
-/// `t` in units of the network's output, so that a step of the optimizer moves kinks and heights alike.
+/// Scale of `t` relative to the network's output, chosen so that a step of the optimizer moves kinks and heights
+/// about equally.
 const SPREAD: f64 = 4.0;
 
-/// `ψ` for any class:
+/// Function `ψ` for any class:
 ///
 /// ```text
 /// ψ(t) = c − s·t − Σ_j h_j·√((t − m_j)² + d_j²),     s = e^σ + Σ_j |h_j|
 /// ```
 ///
-/// with `c, σ, h_j, m_j, ln d_j` from a fully-connected network of the context. It decreases strictly by
-/// construction, and is straight far away on both sides, as the true response is.
+/// A fully connected network computes `c, σ, h_j, m_j, ln d_j` from the context. `ψ` decreases strictly by
+/// construction and is asymptotically linear on both sides, like the true response.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PriceResponse {
-    /// Neurons of the network of the context.
+    /// Number of hidden neurons of the network.
     pub hidden: usize,
 }
 
-/// Mean and deviation that the context of a class is standardised with.
+/// Mean and deviation for standardizing the context of a class.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ContextScaling {
     /// Means over the training classes.
     pub mean: [f64; CONTEXT],
-    /// Standard deviations; 0 where all are alike, and so nothing could be learned.
+    /// Standard deviations; 0 for a value that is equal in all classes, from which nothing can be learned.
     pub deviation: [f64; CONTEXT],
 }
 
 impl ContextScaling {
-    /// Of the contexts of the classes to train on.
+    /// Computes the scaling from the contexts of the training classes.
     pub fn of(classes: impl Iterator<Item = [f64; CONTEXT]> + Clone) -> Self {
         let count = classes.clone().count().max(1) as f64;
         let (mut mean, mut deviation) = ([0.0; CONTEXT], [0.0; CONTEXT]);
@@ -71,14 +73,14 @@ impl ContextScaling {
         Self { mean, deviation }
     }
 
-    /// Whether contexts come out as numbers.
+    /// Returns whether all standardized contexts are finite.
     pub fn is_sound(&self) -> bool {
         self.mean.iter().all(|mean| mean.is_finite())
             && self.deviation.iter().all(|&deviation| deviation >= 0.0 && deviation.is_finite())
     }
 
-    /// The standardised context of a class. Beyond ten deviations it stays there: a class so far from all
-    /// that was trained on gets some response, and not an infinite one.
+    /// Returns the standardized context of a class, clamped to ten deviations. So a class far from all training
+    /// classes gets a finite response.
     pub fn standardised(&self, context: [f64; CONTEXT]) -> [f64; CONTEXT] {
         let mut values = context;
         for (i, value) in values.iter_mut().enumerate() {
@@ -98,17 +100,18 @@ impl PriceResponse {
         Dense::new(&widths, Activation::Tanh, Activation::Identity)
     }
 
-    /// Names and shapes of the parts of the parameters, in their order.
+    /// Returns the names and shapes of the parts of the parameters, in their order.
     pub fn layout(&self) -> Vec<(String, Vec<usize>)> {
         self.network().layout()
     }
 
-    /// Number of parameters.
+    /// Returns the number of parameters.
     pub fn parameter_count(&self) -> usize {
         self.network().parameter_count()
     }
 
-    /// Parameters to start from: nearly straight, through what any class has at twice the least power.
+    /// Draws initial parameters. The response is nearly linear and typical of all classes at twice the smallest
+    /// power.
     pub fn initialize(&self, normal: &mut impl FnMut() -> f64) -> Vec<f64> {
         let mut parameters = Vec::with_capacity(self.parameter_count());
         let spread = 1.0 / (CONTEXT as f64).sqrt();
@@ -116,12 +119,12 @@ impl PriceResponse {
         parameters.extend(std::iter::repeat_n(0.0, self.hidden));
         let small = 0.1 / (self.hidden as f64).sqrt();
         parameters.extend((0..self.hidden * OUTPUTS).map(|_| small * normal()));
-        // c = −2 and a slope of −0.7 with the kinks' own on top.
+        // c = −2 and a slope of −0.7, to which the kinks add.
         parameters.extend(ClassResponse::initialize((-2.0, -0.35), normal));
         parameters
     }
 
-    /// The responses of classes, given their standardised contexts one after the other.
+    /// Returns the responses of classes, given their standardized contexts, concatenated.
     pub fn responses(
         &self,
         parameters: &[f64],
@@ -132,7 +135,8 @@ impl PriceResponse {
         outputs.chunks_exact(OUTPUTS).map(ClassResponse::new).collect()
     }
 
-    /// Adds to `gradient` the derivative by the parameters, given what each class has gathered.
+    /// Adds the derivative with respect to the parameters to `gradient`, given the accumulated derivatives of each
+    /// class.
     pub fn backward(
         &self,
         parameters: &[f64],
@@ -145,7 +149,7 @@ impl PriceResponse {
     }
 }
 
-/// `ψ` of one class.
+/// Function `ψ` of one class.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ClassResponse {
     level: f64,
@@ -156,7 +160,7 @@ pub struct ClassResponse {
     square_width: [f64; UNITS],
 }
 
-/// Derivative of a loss by the network's outputs for one class.
+/// Derivative of a loss with respect to the network's outputs for one class.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ResponseGradient([f64; OUTPUTS]);
 
@@ -167,7 +171,7 @@ impl Default for ResponseGradient {
 }
 
 impl ClassResponse {
-    /// Outputs to start from: a level, the logarithm of a slope, and kinks that are hardly any, over all prices.
+    /// Draws initial outputs: a level, the logarithm of a slope, and very small kinks spread over all prices.
     pub(crate) fn initialize(
         (level, ln_slope): (f64, f64),
         normal: &mut impl FnMut() -> f64,
@@ -181,9 +185,9 @@ impl ClassResponse {
         outputs
     }
 
-    /// The response that a network's outputs describe.
+    /// Returns the response that the outputs of a network describe.
     pub(crate) fn new(outputs: &[f64]) -> Self {
-        // Parameters of a file may be anything finite: the response stays within the numbers, and falls.
+        // Parameters from a file may have any finite value. Clamping keeps the response finite and decreasing.
         let mut response = Self {
             level: outputs[0].clamp(-50.0, 50.0),
             least_slope: outputs[1].clamp(-7.0, 3.0).exp(),
@@ -202,7 +206,7 @@ impl ClassResponse {
         response
     }
 
-    /// `ψ(t)` and its derivative, which is negative.
+    /// Returns `ψ(t)` and its derivative, which is negative.
     #[inline(always)]
     pub fn at(&self, t: f64) -> (f64, f64) {
         let (mut value, mut slope) = ([0.0; UNITS], [0.0; UNITS]);
@@ -212,7 +216,7 @@ impl ClassResponse {
             value[unit] = self.height[unit] * q;
             slope[unit] = self.height[unit] * (y / q);
         }
-        // Pairwise and in a fixed order: vector instructions give the same bits as none.
+        // Sums pairwise in a fixed order, so that vector instructions give the same bits.
         let mut half = UNITS / 2;
         while half > 0 {
             for unit in 0..half {
@@ -224,7 +228,7 @@ impl ClassResponse {
         (self.level - self.slope * t - value[0], -self.slope - slope[0])
     }
 
-    /// Adds the derivative of `upstream·ψ(t)` by the network's outputs.
+    /// Adds the derivative of `upstream·ψ(t)` with respect to the network's outputs.
     pub fn accumulate(&self, t: f64, upstream: f64, gradient: &mut ResponseGradient) {
         let gradient = &mut gradient.0;
         gradient[0] += upstream;

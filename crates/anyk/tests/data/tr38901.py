@@ -1,8 +1,8 @@
 """Losses, shadowing and line of sight of 3GPP TR 38.901 (V16.1.0, tables 7.4.1-1 and 7.4.2-1), for the tests.
 
-One formula after the other as the standard states them, in its symbols, without anything that the library does to
-share them. Compared once with the formulas of Sionna 2.2.0, with c = 3e8 m/s in its breakpoints: the same losses, and
-the same probabilities but for UMa at exactly 18 m, which the standard counts as near. Made with
+Each formula is written as in the standard, with its symbols, and shares no code with the library. The results were
+compared once with Sionna 2.2.0, with c = 3e8 m/s in its breakpoints. The losses are equal, and so are the probabilities,
+except for UMa at exactly 18 m, which counts as near in the standard. To generate the file:
 
     python3 crates/anyk/tests/data/tr38901.py > crates/anyk/tests/data/tr38901.csv
 """
@@ -116,7 +116,7 @@ def both(loss):
 
 def main():
     print("scenario,fc,d,hbs,hut,w,h,r,size,hc,los_db,los_sigma,nlos_db,nlos_sigma,los_probability")
-    # Each side of the breakpoints (160 m at 2 GHz to 11 km at 28 GHz), and the ends of the ranges.
+    # Both sides of the breakpoints (160 m at 2 GHz to 11 km at 28 GHz), and the ends of the ranges.
     distances = [10, 17.5, 18, 35, 100, 333, 1000, 2345.6, 5000]
     for d2 in distances:
         for fc in [0.5, 2, 3.5, 28, 100]:

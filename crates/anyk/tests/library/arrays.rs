@@ -1,4 +1,4 @@
-//! Problems as arrays: the same answers and verdicts as through files.
+//! Instances given as arrays: the allocations and verdicts must equal those for files.
 
 #![allow(clippy::unwrap_used)]
 
@@ -13,7 +13,7 @@ use anyk::{
     About, Allocation, ArrayView, Config, Error, Instance, Options, Outcome, Problem, Status,
 };
 
-/// What a problem needs for random instances of a size, and for solving them.
+/// Returns the options that a problem needs to draw and solve random instances of a size.
 fn options(about: &About, size: usize) -> Options {
     let mut options = Options::default();
     if (about.flags)(Verb::Solve).iter().any(|spec| spec.name == "max-bandwidth-hz") {
@@ -26,7 +26,7 @@ fn problem(about: &About, size: usize) -> Arc<dyn Problem> {
     (about.make)(&options(about, size)).unwrap()
 }
 
-/// Instances of a problem, written and read as the program does it.
+/// Draws instances of a problem, writes them and reads them as the program does.
 fn drawn(about: &'static About, size: usize, count: usize) -> Vec<Instance> {
     let mut of_sample = Options::default();
     of_sample.set("k", size.to_string());
@@ -38,7 +38,7 @@ fn drawn(about: &'static About, size: usize, count: usize) -> Vec<Instance> {
     read.into_iter().map(|record| formulating.instance(record.unwrap()).unwrap()).collect()
 }
 
-/// The answer of a policy that needs no training.
+/// Returns the allocation of a policy that needs no training.
 fn answered(instance: &Instance, name: &str) -> (Outcome, Allocation) {
     let mut policy = instance.problem.policy(Some(name)).unwrap();
     let mut found = Allocation::default();
@@ -64,7 +64,7 @@ fn every_problem_answers_and_judges_arrays() {
                 if place == 0 {
                     assert!(verdict.gap_percent.unwrap().abs() < 1e-6, "{name}");
                 }
-                // In another order, everyone gets the same.
+                // With the users in another order, each user gets the same.
                 let order = [5, 3, 1, 0, 2, 4];
                 let (_, moved) = answered(&instance.part(&order), row.name);
                 for (user, value) in order.iter().zip(&moved.amounts[0]) {
@@ -73,7 +73,7 @@ fn every_problem_answers_and_judges_arrays() {
                 }
             }
             assert!(instance.problem.policy(Some("nobody")).is_err());
-            // What is not as long as it should be is refused, and what is no number.
+            // Wrong lengths and NaN are rejected.
             let short = Allocation::of(vec![vec![0.0; 2]; about.amounts.len()]);
             assert!(matches!(instance.judge(&short, None), Err(Error::Allocation(_))));
             let none = Allocation::default();
@@ -87,7 +87,7 @@ fn every_problem_answers_and_judges_arrays() {
     }
 }
 
-/// The arrays of an instance make the same instance again.
+/// Tests that the arrays of an instance give the same instance again.
 #[test]
 fn every_problem_reads_the_arrays_of_its_records() {
     for about in BUILT_IN {
@@ -121,7 +121,7 @@ fn arrays_and_the_library_have_the_same_answer() {
     assert_eq!(outcome, Outcome::Served(Status::Optimal));
     assert_eq!(found.amounts, [solution.allocation.power_w, solution.allocation.bandwidth_hz]);
     assert_eq!(found.proof.unwrap().duality_gap.to_bits(), solution.duality_gap.to_bits());
-    // The gains themselves, and classes: one number for all, with or without an axis, before or after the gains.
+    // Gains and classes: one number for all, with or without an axis, before or after the gains.
     let view = ArrayView { shape: &[5], values: &gains };
     for shape in [&[][..], &[1]] {
         let epsilon = ArrayView { shape, values: &[1e-5] };
@@ -202,7 +202,7 @@ fn a_model_answers_arrays_of_its_own_problem_alone() {
     options.set("samples", "50");
     let model = anyk::train("urllc", &options).unwrap().model;
     let mut policy = model.policy(&Options::default()).unwrap();
-    // It owns what it needs.
+    // The policy owns all its data.
     drop(model);
     let cell = &drawn(&URLLC, 6, 1)[0];
     let mut found = Allocation::default();

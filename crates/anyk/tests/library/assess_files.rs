@@ -1,4 +1,4 @@
-//! Files of allocations: which allocation is whose, and what is refused.
+//! Files of allocations: matching of allocations to cells, and rejected files.
 
 #![allow(clippy::unwrap_used)]
 
@@ -18,7 +18,7 @@ fn judge(problem: &str, allocations: &str) -> Answering {
     assessing(about(problem), &Options::default(), reader, "mine").unwrap()
 }
 
-/// The verdicts on the instances of a document, or why there are none: a status and a value, or words.
+/// Returns the verdicts on the instances of a document as status and value, or the error as text.
 fn verdicts(judge: &mut Answering, part: usize, text: &str) -> Vec<(String, Option<f64>)> {
     let answers = judge.answer(Input { bytes: text.as_bytes(), name: "cells", part, lines: part });
     let told = |answer: Result<anyk::core::Answer, _>| match answer {
@@ -37,7 +37,7 @@ fn words(judge: &mut Answering, part: usize, text: &str) -> String {
     all.join("\n")
 }
 
-/// What comes of the allocations of one cell of two users.
+/// Returns the result for the allocations of one cell of two users.
 fn of_two(problem: &str, allocations: &str) -> String {
     let cell = r#"{"users":[{"id":"a","distance_m":60},{"id":"b","distance_m":90}]}"#;
     words(&mut judge(problem, allocations), 0, cell)
@@ -63,7 +63,7 @@ fn answers_of(cells: &[String]) -> Vec<String> {
 fn cells_of_one_name_have_the_allocations_in_their_places() {
     let cells = cells_called("north", 6);
     let answers = answers_of(&cells);
-    // Threads ask in any order.
+    // Threads may request them in any order.
     for order in [[0, 1, 2, 3, 4, 5], [5, 4, 3, 2, 1, 0], [2, 0, 5, 1, 4, 3]] {
         let mut judge = judge("urllc", &answers.join("\n"));
         for at in order {
@@ -71,7 +71,7 @@ fn cells_of_one_name_have_the_allocations_in_their_places() {
         }
         assert_eq!(judge.left(0).unwrap(), 0);
     }
-    // The first cannot be read: the second is judged by its own all the same.
+    // If the first cell cannot be read, the second still gets its own allocation.
     let broken = r#"{"cell":"north","users":[{"distance_m":-1}]}"#;
     for order in [[0, 1], [1, 0]] {
         let mut judge = judge("urllc", &answers[..2].join("\n"));
@@ -102,7 +102,7 @@ fn names_that_repeat_are_refused_where_nobody_knows_whose_an_allocation_is() {
             assert!(left.contains(told), "{left}");
         }
     }
-    // What is meant for one that cannot be read is given to no other.
+    // The allocation of a cell that cannot be read is not used for another cell.
     let broken = r#"{"cell":"north","users":[{"distance_m":-1}]}"#;
     for order in [[0, 1], [1, 0]] {
         let mut judge = judge("urllc", &answers[1]);
@@ -111,13 +111,13 @@ fn names_that_repeat_are_refused_where_nobody_knows_whose_an_allocation_is() {
         }
         assert!(judge.left(1).unwrap_err().to_string().contains(told));
     }
-    // One name, one allocation, wherever it stands.
+    // A name identifies one allocation at any position.
     let mut judge = judge("urllc", &[&*other, &*answers[0]].join("\n"));
     assert_eq!(words(&mut judge, 0, &cells[0]), "feasible");
     assert_eq!(judge.left(0).unwrap(), 1);
 }
 
-/// Documents of two networks of one link, each with a power of its own.
+/// Tests documents of two networks of one link, each with its own power.
 #[test]
 fn networks_of_a_document_have_the_powers_of_that_document() {
     let document = r#"{"gains":[[[1]],[[1]]]}"#;
@@ -149,7 +149,7 @@ fn networks_of_a_document_have_the_powers_of_that_document() {
         }
         assert_eq!(judge.left(0).unwrap(), 0);
     }
-    // One instance is missing: the next document keeps its own.
+    // If an instance is missing, the next document still gets its own allocations.
     for (allocations, first) in [
         (
             "{\"instances\":[{\"power\":[0.5]}]}\n{\"instances\":[{\"power\":[0.5]},{\"power\":[1]}]}",
@@ -231,7 +231,7 @@ fn lines_of_a_table_are_those_of_the_file() {
         let found = of_two("urllc", &format!("{start}{row}"));
         assert!(found.contains(told), "{found}");
     }
-    // Of cells too, as a second allocation tells.
+    // The file contains several cells, as the second allocation shows.
     let table = "# by me\ncell,id,power_w,bandwidth_hz\nx,a,9,2e5\n\n# another\ny,a,9,2e5\n";
     let mut judge = judge("urllc", table);
     words(&mut judge, 0, r#"{"users":[{"id":"a","distance_m":60}]}"#);
@@ -281,7 +281,7 @@ fn only_an_author_who_says_why_refuses() {
         let found = of_two("urllc", allocations);
         assert!(found.starts_with(told), "{allocations}: {found}");
     }
-    // Without amounts and without a reason, there is nothing.
+    // Without amounts and without a reason, there is no allocation.
     for nothing in [r#"{"error":false}"#, r#"{"error":" "}"#, r#"{"status":"error"}"#] {
         let found = of_two("urllc", nothing);
         assert!(found.contains("there is no allocation in"), "{nothing}: {found}");
@@ -303,7 +303,7 @@ fn a_broken_allocation_is_told_to_the_cell_that_has_none() {
         assert!(told.contains("cell \"north\" has no allocation that can be read"), "{told}");
         assert!(judge.left(0).unwrap_err().to_string().contains(line));
     }
-    // Where all are sound, there is only none.
+    // If all lines are valid, only the missing allocation is reported.
     let told = words(&mut judge("urllc", &good), 0, &cells[0]);
     assert_eq!(told, "cell north has no allocation in mine, expected one for each cell");
 }

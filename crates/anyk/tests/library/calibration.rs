@@ -1,4 +1,4 @@
-//! Calibrated margins: the promise is kept, and a promise of too much would be found.
+//! Calibrated margins: the guarantee holds, and the test would detect a guarantee that is too strong.
 
 #![allow(clippy::unwrap_used)]
 
@@ -20,8 +20,8 @@ use rand::RngExt;
 const REPETITIONS: usize = 4000;
 const DELTA: f64 = 0.05;
 
-/// How often the promise is broken if `extra` more users than allowed are left out, for factors uniform on
-/// [0, 1): then a share `1 − margin` of users misses its QoS.
+/// Returns how often the guarantee fails if `extra` more users than allowed are left out. The factors are uniform on
+/// [0, 1), so a share `1 − margin` of users misses its QoS.
 fn broken_share(cells: usize, beta: f64, extra: usize) -> f64 {
     let missed = Guarantee::missed_allowed(cells, beta, DELTA, 1).unwrap();
     let broken = (0..REPETITIONS).filter(|&repetition| {
@@ -32,7 +32,7 @@ fn broken_share(cells: usize, beta: f64, extra: usize) -> f64 {
     broken.count() as f64 / REPETITIONS as f64
 }
 
-/// Within four standard errors of what was promised.
+/// Returns whether the failure rate is within four standard errors of the guaranteed one.
 fn is_kept(broken: f64) -> bool {
     broken <= DELTA + 4.0 * (DELTA * (1.0 - DELTA) / REPETITIONS as f64).sqrt()
 }
@@ -42,20 +42,20 @@ fn the_promise_is_kept_and_off_by_one_would_be_found() {
     for (cells, beta) in [(299, 0.01), (500, 0.01), (1000, 0.01), (90, 0.05)] {
         let broken = broken_share(cells, beta, 0);
         assert!(is_kept(broken), "{cells} cells: {broken}");
-        // It is not kept by being idle: the bound is exact, so it is nearly used up.
+        // The bound is exact, so the permitted failure rate is almost reached.
         assert!(broken > 0.01, "{cells} cells: {broken}");
         assert!(!is_kept(broken_share(cells, beta, 1)), "{cells} cells, one too many");
     }
 }
 
-/// Factors with ties, as of a policy that serves many users alike: still kept.
+/// Tests factors with ties, as for a policy that treats many users alike: the guarantee still holds.
 #[test]
 fn ties_do_not_break_it() {
     let (cells, beta) = (299, 0.01);
     let missed = Guarantee::missed_allowed(cells, beta, DELTA, 1).unwrap();
     let broken = (0..REPETITIONS).filter(|&repetition| {
         let mut rng = realization_rng(6, cells, repetition as u64);
-        // 1 for a share 0.989 of users, 2 for the others: only 2 is enough.
+        // The factor is 1 for a share 0.989 of users and 2 for the others, so only 2 is sufficient.
         let factors = (0..cells).map(|_| if rng.random::<f64>() < 0.989 { 1.0 } else { 2.0 });
         Guarantee::order_statistic(factors.collect(), missed).unwrap() < 1.5
     });
@@ -93,7 +93,7 @@ fn a_calibrated_policy_serves_its_users() {
     let calibrated = calibrate(&policy, None, &settings).unwrap();
     let guarantee = calibrated.record().guarantee.clone().unwrap();
     assert!(guarantee.margin >= 1.0 && guarantee.k == [10] && guarantee.missed == 1);
-    // The file keeps it, and gives the same answers.
+    // The file keeps the guarantee and gives the same allocations.
     let loaded = LearnedPolicy::from_bytes(&calibrated.to_bytes().unwrap()).unwrap();
     assert_eq!(loaded.record(), calibrated.record());
     let set = TestSet::draw(policy.system(), &[10], 400, 99).unwrap();
@@ -101,13 +101,13 @@ fn a_calibrated_policy_serves_its_users() {
         set.evaluate(&policy.allocator(), &Silent).unwrap(),
         set.evaluate(&loaded.allocator(), &Silent).unwrap(),
     );
-    // Twice the share: it is promised with 95 % confidence, and judged on 4000 users.
+    // Twice the share is allowed: the guarantee has a confidence of 95 % and is checked on 4000 users.
     assert!(after[0].availability >= 0.98, "{:?}", after[0]);
     assert!(after[0].availability >= before[0].availability);
     let price = after[0].total_bandwidth_mhz / before[0].total_bandwidth_mhz;
     assert!((price / guarantee.margin - 1.0).abs() < 1e-9, "{price}");
     let judge = true_bandwidth(policy.system(), &FadingLaw::Rayleigh).unwrap();
-    // With its own factors, the share of users left out is the share promised, counted without the judge.
+    // The share of users above the margin, counted from their factors, is the share that misses its QoS.
     let factors = required_factors(&policy, &judge, 10, 2000, 17, Judged::All).unwrap();
     assert_eq!(factors.len(), 20_000);
     let over = factors.iter().filter(|&&factor| factor > guarantee.margin).count();
@@ -115,11 +115,11 @@ fn a_calibrated_policy_serves_its_users() {
     assert!((over as f64 / 2e4 - missed).abs() < 0.01);
     // A second calibration starts from the policy itself, not from the first margin.
     assert_eq!(calibrate(&calibrated, None, &settings).unwrap().record(), calibrated.record());
-    // Sizes share δ: more of them never lower the margin.
+    // All sizes share δ, so more sizes never lower the margin.
     let both = CalibrationSettings { k: vec![10, 20], cells: 1000, ..settings.clone() };
     let both = calibrate(&policy, None, &both).unwrap().record().guarantee.clone().unwrap();
     assert_eq!(both.k, [10, 20]);
-    // A margin that is free to fall is no larger.
+    // A margin that may be below 1 is not larger.
     let free = CalibrationSettings { shrink: true, ..settings.clone() };
     let free = calibrate(&policy, None, &free).unwrap().record().guarantee.clone().unwrap();
     assert!(free.margin <= guarantee.margin);
@@ -158,7 +158,7 @@ fn a_certificate_that_promises_too_much_is_refused() {
     }
 }
 
-/// A policy that gives its one user all the power and 1 Hz, and may widen that so far.
+/// Policy that gives its only user all the power and 1 Hz, and can widen this up to a limit.
 #[derive(Clone)]
 struct Meagre {
     system: System,
@@ -199,8 +199,8 @@ impl CellPolicy for Meagre {
     fn set_guarantee(&mut self, _guarantee: Option<Guarantee>) {}
 }
 
-/// A factor counts as far as the policy can widen: what is needed must be within its reach, and all that it may
-/// reach must still serve the user.
+/// Tests that a factor is finite only if the required bandwidth is within the reach of the policy, and the whole
+/// reach still serves the user.
 #[test]
 fn a_factor_ends_where_the_policy_does() {
     let system = Config::default().validate().unwrap();
@@ -216,12 +216,12 @@ fn a_factor_ends_where_the_policy_does() {
         assert_eq!(found.len(), 1);
         found[0]
     };
-    // Just within reach, to rounding; at the fold; beyond it, where this user is still served.
+    // Just within reach, up to rounding; at the fold; beyond the fold, where this user is still served.
     for most_hz in [needed_hz * (1.0 - 0.5e-9), needed_hz, fold_hz, 2.0 * fold_hz] {
         let found = factor(most_hz);
         assert!((1e-10..1e-8).contains(&(found / needed_hz - 1.0)), "{most_hz}: {found}");
     }
-    // Out of reach; and so wide that the finite blocklength costs more than it brings.
+    // Out of reach, and so wide that the finite blocklength costs more than the bandwidth gains.
     for most_hz in [needed_hz * (1.0 - 2e-9), 1e9 * fold_hz] {
         assert!(factor(most_hz).is_infinite(), "{most_hz}");
     }

@@ -1,7 +1,7 @@
-//! The duality gap for every law of fading that is accepted: never less than the true distance to the optimum, which
-//! is found by brute force, and small wherever the problem is a convex one.
+//! Duality gap for every accepted fading distribution. It must never be less than the true distance to the optimum,
+//! found by brute force, and must be small if the problem is convex.
 
-// The lint's own exception for tests does not reach the helpers of integration tests.
+// Clippy's exception for tests does not cover helpers of integration tests.
 #![allow(clippy::unwrap_used)]
 
 use std::sync::Arc;
@@ -14,12 +14,12 @@ use anyk::qos::{Qos, RequiredBandwidth, ServiceClass};
 use anyk::tolerance;
 use proptest::prelude::*;
 
-/// A value between two ends, evenly in its logarithm.
+/// Returns a value between two ends, uniform in its logarithm.
 fn log_uniform(low: f64, high: f64) -> impl Strategy<Value = f64> {
     (low.ln()..=high.ln()).prop_map(move |ln| ln.exp().clamp(low, high))
 }
 
-/// Every law that has a name, over all that its parameters accept.
+/// Returns every named distribution, over the whole range of its parameters.
 fn arbitrary_law() -> impl Strategy<Value = FadingLaw> {
     prop_oneof![
         Just(FadingLaw::Rayleigh),
@@ -31,7 +31,7 @@ fn arbitrary_law() -> impl Strategy<Value = FadingLaw> {
     ]
 }
 
-/// Measured gains: a few states, each with its own share and spread.
+/// Returns measured gains: a few states, each with its own share and spread.
 fn arbitrary_samples() -> impl Strategy<Value = FadingSamples> {
     let state = (log_uniform(1e-6, 1e2), 1usize..400, 0.0f64..2.0);
     prop::collection::vec(state, 1..4).prop_map(|states| {
@@ -65,7 +65,7 @@ fn arbitrary_class() -> impl Strategy<Value = ServiceClass> {
     )
 }
 
-/// Two users in a cell with a budget so much over the least.
+/// Cell of two users whose budget exceeds the smallest power by a given factor.
 #[derive(Debug, Clone)]
 struct Case {
     antennas: u32,
@@ -124,7 +124,8 @@ impl User {
         self.exact.at(received_w).map_or(f64::INFINITY, |point| point.bandwidth_hz)
     }
 
-    /// The least power at which so many Hz suffice, W; infinite if e^100 times the least does not.
+    /// Returns the smallest power in W for which this bandwidth is sufficient, or infinity if e^100 times the
+    /// smallest power is not.
     fn watts(&self, hz: f64) -> f64 {
         let (mut low, mut high) = (1e-16f64.ln(), 100.0f64);
         if self.hz(self.least_w * high.exp()) > hz {
@@ -149,8 +150,8 @@ fn users(problem: &Urllc) -> Vec<User> {
         .collect()
 }
 
-/// The least value of a function of one variable, looked for on a grid and, by golden sections, next to the best
-/// places of it: nothing is asked of its shape but that it does not hide between neighbours.
+/// Finds the minimum of a function of one variable on a grid, and refines it by golden-section search. The function
+/// may have any shape whose minimum is visible on the grid.
 fn least(range: (f64, f64), places: u32, f: impl Fn(f64) -> f64) -> f64 {
     let step = (range.1 - range.0) / f64::from(places);
     let at = |i: u32| range.0 + step * f64::from(i);
@@ -167,7 +168,7 @@ fn least(range: (f64, f64), places: u32, f: impl Fn(f64) -> f64) -> f64 {
     found
 }
 
-/// The least bandwidth of two users by brute force: every split of what is over their least powers.
+/// Finds the smallest bandwidth of two users by brute force over all splits of the slack.
 fn least_hz(problem: &Urllc) -> f64 {
     let users = users(problem);
     let slack_w = problem.max_power_w() - users[0].least_w - users[1].least_w;
@@ -176,7 +177,7 @@ fn least_hz(problem: &Urllc) -> f64 {
     })
 }
 
-/// The least power of two users in a band by brute force: every split of the band.
+/// Finds the smallest power of two users in a band by brute force over all splits of the band.
 fn least_w(problem: &Urllc, band_hz: f64) -> f64 {
     let users = users(problem);
     least((-25.0, 25.0), 60, |x| {
@@ -184,7 +185,8 @@ fn least_w(problem: &Urllc, band_hz: f64) -> f64 {
     })
 }
 
-/// Packets of at least so many bits leave a convex problem, whatever the law: see the test of one that does not.
+/// Packet size in bits above which the problem is convex for every distribution. A test below covers a problem that
+/// is not convex.
 const CONVEX_BITS: f64 = 20.0;
 
 proptest! {
@@ -201,12 +203,13 @@ proptest! {
         prop_assert_eq!(solution.outcome.is_optimal(), small, "{:?}", solution);
         let convex = case.classes.iter().all(|class| class.packet_bits >= CONVEX_BITS);
         if convex && case.log_slack > -5.0 {
-            // Bandwidths are those of a power lower by `ROUNDING`, so this much of the gap is no fault of the search:
-            // ROUNDING·νP/W, where νP/W = −d ln W/d ln P is the condition of the problem. It has no bound towards the
-            // least power and reaches 34,000 at a slack of 1e-5, which is a gap of 1.9e-8 and no longer `Optimal`.
+            // The bandwidths are computed for a power that is lower by `ROUNDING`, which causes this part of the gap:
+            // ROUNDING·νP/W, where νP/W = −d ln W/d ln P is the condition number of the problem. It grows without
+            // bound towards the smallest power and reaches 34,000 at a slack of 1e-5. This is a gap of 1.9e-8, which
+            // is no longer `Optimal`.
             let share = 1.1 * tolerance::ROUNDING * problem.max_power_w() / total_hz;
             let rest = solution.duality_gap - share * solution.price_hz_per_w;
-            // Laws of a few states have a sharper bend, which costs the tables digits.
+            // Distributions with few states have sharper bends, which reduces the accuracy of the tables.
             let few = matches!(case.fading, Fading::Samples(_) | Fading::Law(FadingLaw::Mixture { .. }));
             let most = if few { tolerance::DUALITY_GAP } else { 1e-9 };
             prop_assert!(rest < most, "{rest:e} {solution:?}");
@@ -217,7 +220,7 @@ proptest! {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(6))]
 
-    /// The other way around, in a band: fading is the cell's own there.
+    /// Tests the mirrored problem with a fixed band and the fading of the cell.
     #[test]
     fn the_gap_of_the_least_power_is_no_less_than_the_distance(case in arbitrary_case()) {
         let case = Case { fading: Fading::Law(FadingLaw::Rayleigh), ..case };
@@ -230,7 +233,7 @@ proptest! {
         let widest_hz: f64 = cell.users().iter().map(|user| {
             RequiredBandwidth::new(cell.classes()[user.class].clone()).max_bandwidth_hz()
         }).sum();
-        // From a hundredth of what the least power takes to next to all of it.
+        // From a hundredth of the bandwidth at the smallest power to almost all of it.
         let band_hz = widest_hz * (1.0 - 10f64.powf(-0.5 * (case.log_slack + 9.0) / 3.0 - 1e-3)).max(0.01);
         let problem = UrllcPower::new(&system, users, band_hz).unwrap();
         let solution = BandSolver::default().solve(&problem);
@@ -243,7 +246,7 @@ proptest! {
     }
 }
 
-/// The least bandwidth at a received power by looking at all of them: nothing is asked of the law of fading.
+/// Finds the smallest bandwidth at a received power by a scan that makes no assumption about the distribution.
 fn scanned_hz(qos: &Qos, received_w: f64, widest_hz: f64) -> f64 {
     let margin = |ln_hz: f64| qos.margin(received_w.ln(), ln_hz).value;
     let (first, step) = (widest_hz.ln() - 9.0, 0.03);
@@ -259,8 +262,8 @@ fn scanned_hz(qos: &Qos, received_w: f64, widest_hz: f64) -> f64 {
     high.exp()
 }
 
-/// A law and a class that are accepted, and whose b jumps: packets of two bits, for whose bandwidth a rare state
-/// decides or does not. The gap is still a bound, though it may say nothing.
+/// Tests an accepted distribution and class whose b has a jump: packets of two bits, whose bandwidth depends on a
+/// rare state. The gap is still a bound, although it may be useless.
 #[test]
 fn where_the_problem_is_not_convex_nothing_is_claimed_that_is_not_so() {
     let tiny = ServiceClass { epsilon: 1.6e-6, packet_bits: 2.0, arrival_rate: 0.0012 };
@@ -293,6 +296,6 @@ fn where_the_problem_is_not_convex_nothing_is_claimed_that_is_not_so() {
         assert!(distance <= solution.duality_gap, "{gains_db:?}: {distance} {solution:?}");
         farthest = farthest.max(distance);
     }
-    // Or else the case would show nothing.
+    // Otherwise the case would not test anything.
     assert!(farthest > 1e-3, "{farthest}");
 }

@@ -1,5 +1,4 @@
-//! (P5) and (P6): closed forms that are feasible and optimal, and networks that learn them at one size
-//! and hold at others.
+//! (P5) and (P6): closed forms must be feasible and optimal, and networks must learn them at one size for all others.
 
 #![allow(clippy::unwrap_used)]
 
@@ -34,7 +33,7 @@ fn gains_of(gains_db: &[f64]) -> Vec<f64> {
     gains_db.iter().map(|db| 10f64.powf(db / 10.0)).collect()
 }
 
-/// A budget `load` times the least that could serve these users.
+/// Returns a problem with a budget of `load` times the smallest power that can serve these users.
 fn with_load(gains: &[f64], rate_bps: f64, load: f64) -> EqualBandwidth {
     let system = paper();
     let least = RateTarget::new(&system, rate_bps).unwrap().least_received_w();
@@ -44,7 +43,7 @@ fn with_load(gains: &[f64], rate_bps: f64, load: f64) -> EqualBandwidth {
     EqualBandwidth::new(&config.validate().unwrap(), rate_bps, gains.iter().copied()).unwrap()
 }
 
-/// Gains and rates for which every load of the tests below is a power that the config accepts.
+/// Returns gains and rates for which every load in the tests below gives a power that the config accepts.
 fn arbitrary_cell() -> impl Strategy<Value = (Vec<f64>, f64)> {
     let gains = prop::collection::vec(-125.0f64..-85.0, 1..40);
     (gains, 4.5f64..6.5).prop_map(|(gains_db, log)| (gains_of(&gains_db), 10f64.powf(log)))
@@ -69,7 +68,7 @@ proptest! {
         prop_assert!(judged.is_feasible(), "{judged:?}");
         prop_assert!(judged.kkt_residual < 1e-12, "{judged:?}");
         prop_assert!(judged.total_power_w.is_finite() && judged.total_power_w > 0.0);
-        // Any less power for any user, and its rate is missed.
+        // With less power for any user, its rate is missed.
         power_w[user] *= 1.0 - cut.max(1e-6);
         prop_assert!(!problem.assess(&power_w).unwrap().is_feasible());
     }
@@ -91,7 +90,7 @@ proptest! {
         prop_assert!(off.abs() < 1e-12, "{off}");
     }
 
-    /// No other split of the power serves everyone with less bandwidth.
+    /// Tests that no other split of the power serves all users with less bandwidth.
     #[test]
     fn no_exchange_of_power_lowers_the_bandwidth(
         (gains, rate_bps) in arbitrary_cell(), log_load in 0.1f64..3.0, share in 1e-3f64..0.5,
@@ -106,7 +105,7 @@ proptest! {
         other.power_w[to] += moved;
         other.bandwidth_hz *= 1.0 - less;
         prop_assert!(!problem.assess(&other).unwrap().is_feasible());
-        // What the split needs, user by user: the most of all of them.
+        // Bandwidth that the split needs: the maximum over all users.
         let needs = gains.iter().zip(&other.power_w).map(|(gain, power_w)| {
             required_bandwidth_hz(problem.target(), gain * power_w).unwrap_or(f64::INFINITY)
         });
@@ -165,7 +164,7 @@ proptest! {
             prop_assert_eq!(served.record.size().users, why.admissible.len());
             let residual = served.report.facts.number("kkt_residual").unwrap();
             prop_assert!(residual < 1e-12);
-            // One more would be too many.
+            // One more user would exceed the budget.
             let least = problem.target().least_received_w();
             let needed: f64 = why.admissible.iter().map(|&i| least / gains[i]).sum();
             let next = why.dropped.last().map_or(0.0, |&i| least / gains[i]);
@@ -174,7 +173,7 @@ proptest! {
     }
 }
 
-/// What a file of these users gets.
+/// Returns the answer for a file with these users.
 fn answer_by_file(gains: &[f64], rate_bps: f64, budget_w: f64) -> Answer {
     let users: Vec<String> =
         gains.iter().map(|gain| format!("{{\"gain_db\":{}}}", 10.0 * gain.log10())).collect();
@@ -186,7 +185,7 @@ fn answer_by_file(gains: &[f64], rate_bps: f64, budget_w: f64) -> Answer {
     answering.answer_all(Input::new(file.as_bytes(), "users")).unwrap().remove(0)
 }
 
-/// By bisection on the constraints themselves, which know nothing of the closed forms.
+/// Compares with a bisection on the constraints, independent of the closed forms.
 #[test]
 fn closed_forms_agree_with_a_search() {
     let system = paper();
@@ -220,7 +219,7 @@ fn closed_forms_agree_with_a_search() {
 #[test]
 fn plenty_of_bandwidth_and_none_left_over() {
     let system = paper();
-    // With plenty of bandwidth the power is s_0 N_0 ln 2/g, to all digits.
+    // With a large bandwidth the power is s_0 N_0 ln 2/g, to all digits.
     let problem = QosPower::new(&system, 1.0, 1e12, [1e-12]).unwrap();
     let expected = system.noise_w_hz() * std::f64::consts::LN_2 / 1e-12;
     assert!((solve_qos_power(&problem)[0] / expected - 1.0).abs() < 1e-12);
@@ -262,14 +261,14 @@ fn bad_numbers_are_refused_by_name() {
 }
 
 const POWER: ClosedForm = ClosedForm::QosPower { rate_bps: 1e6, bandwidth_hz: 1e6 };
-/// A rate that the budget serves in cells of a thousand users.
+/// Rate that the budget serves in cells of a thousand users.
 const BANDWIDTH: ClosedForm = ClosedForm::EqualBandwidth { rate_bps: 1e5 };
 
 fn train(settings: &ClosedFormSettings) -> Result<ClosedFormPolicy, TrainError> {
     train_closed_form(&paper(), settings, &mut Session::new(&Silent))
 }
 
-/// Short trainings of every kind.
+/// Returns policies of short training runs of every kind.
 fn policies() -> &'static [ClosedFormPolicy] {
     static POLICIES: OnceLock<Vec<ClosedFormPolicy>> = OnceLock::new();
     POLICIES.get_or_init(|| {
@@ -289,7 +288,8 @@ fn policies() -> &'static [ClosedFormPolicy] {
     })
 }
 
-/// Trained at ten users, right at one to five hundred; but not the bandwidth without its size law.
+/// Tests that policies trained at ten users are accurate from one to five hundred, except for the bandwidth without
+/// its size law.
 #[test]
 fn trained_at_ten_users_it_holds_at_any() {
     let trials = Trials { sizes: vec![1, 2, 10, 50, 500], samples: 40, seed: 4242 };
@@ -378,7 +378,7 @@ fn training_is_deterministic_and_checked() {
     ] {
         assert!(train(&settings).is_err(), "{settings:?}");
     }
-    // A loss that leaves the numbers is an error, never a model.
+    // An overflowing loss is an error and never gives a model.
     let wild = ClosedFormSettings { rate: 1e300, ..quick(1) };
     let error = train(&wild).unwrap_err();
     assert!(matches!(error, TrainError::Diverged { attempts: 5, .. }), "{error}");

@@ -1,4 +1,4 @@
-//! Verdicts on policies whose size law is known.
+//! Diagnosis of policies whose size law is known.
 
 #![allow(clippy::unwrap_used)]
 
@@ -31,7 +31,7 @@ fn output(recommendation: &Recommendation) -> Option<Output> {
     recommendation.pair().map(|pair| pair.output)
 }
 
-/// `y_k = (1 + x_k)·(1 + mean of the others)·scale(K)`.
+/// Returns `y_k = (1 + x_k)·(1 + mean of the others)·scale(K)`.
 fn scaled(x: &[f64], scale: impl Fn(f64) -> f64) -> Vec<f64> {
     let (size, sum) = (x.len() as f64, x.iter().sum::<f64>());
     x.iter().map(|own| (1.0 + own) * (1.0 + (sum - own) / size) * scale(size)).collect()
@@ -41,7 +41,7 @@ fn scaled(x: &[f64], scale: impl Fn(f64) -> f64) -> Vec<f64> {
 fn known_laws_are_found_with_every_seed() {
     for seed in 1..=3 {
         let (constant, recommended, _) = diagnose(|x| scaled(x, |_| 3.0), seed);
-        // What the others do to an output comes with (K − 1)/K.
+        // The influence of the others contains the factor (K − 1)/K.
         assert_eq!(constant.invariance.answer, Answer::Yes, "{:?}", constant.scores);
         assert_eq!(constant.order.equivariant, Answer::Yes);
         assert!(constant.decouples);
@@ -54,7 +54,7 @@ fn known_laws_are_found_with_every_seed() {
         assert!((exponent.value + 0.5).abs() < exponent.half_width + 0.02, "{exponent:?}");
         assert_eq!(output(&recommended), Some(Output::Pretrained));
 
-        // Not a normalisation, since sums differ, but its law.
+        // The sums differ, so it is not a normalization, but it has the same size law.
         let (inverse, recommended, _) = diagnose(|x| scaled(x, f64::recip), seed);
         assert_eq!(inverse.law, SizeLaw::Power, "{:?}", inverse.scores);
         assert_eq!(output(&recommended), Some(Output::Softmax));
@@ -68,7 +68,7 @@ fn known_laws_are_found_with_every_seed() {
         assert!((growth.exponent.unwrap().value - 0.7).abs() < 0.03);
         assert_eq!(output(&recommended), Some(Output::Pretrained));
 
-        // No law over K at all: every other size is ten times as large.
+        // No size law: every other size is ten times as large.
         let zigzag = |k: f64| {
             if [5.0, 20.0, 100.0].iter().any(|other| (k - other).abs() < 0.5) { 10.0 } else { 1.0 }
         };
@@ -90,7 +90,7 @@ fn a_limit_is_told_from_a_law_without_one() {
         assert!(matches!(recommended.ground, Ground::Still { .. }), "{:?}", recommended.ground);
         let (settling, recommended, _) = law(|k| 1.0 + 5.0 / k);
         assert_eq!(settling.law, SizeLaw::Settling, "{:?}", settling.scores);
-        // 22 % from 20 to 200: a limit, but too far.
+        // A change of 22 % from 20 to 200: there is a limit, but it is too far away.
         assert!(matches!(recommended.ground, Ground::NotYetStill { .. }));
         assert_eq!(output(&recommended), Some(Output::Pretrained));
         let (saturating, _, _) = law(|k| k / (k + 20.0));
@@ -98,7 +98,7 @@ fn a_limit_is_told_from_a_law_without_one() {
         let (dying, recommended, _) = law(|k| (-k / 50.0).exp());
         assert_eq!(dying.law, SizeLaw::Exponential, "{:?}", dying.scores);
         assert!(matches!(recommended.ground, Ground::Moves { .. }));
-        // 3.5 % when K doubles, 12 % from 20 to 200: slow is not constant.
+        // A change of 3.5 % when K doubles and 12 % from 20 to 200 is slow but not constant.
         let (slow, recommended, _) = law(|k| k.powf(0.05));
         assert_eq!(slow.law, SizeLaw::Power, "{:?}", slow.scores);
         assert_eq!(output(&recommended), Some(Output::Pretrained));
@@ -118,7 +118,7 @@ fn sums_and_signs_decide_the_output() {
         x.iter().sum::<f64>() / x.len() as f64
     }
     for seed in 1..=3 {
-        // Zeros and one sum: all to the largest.
+        // Zeros and a fixed sum: everything goes to the largest input.
         let (choice, recommended) = gaussian(
             |x| {
                 let most = x.iter().copied().fold(f64::NEG_INFINITY, f64::max);
@@ -128,14 +128,14 @@ fn sums_and_signs_decide_the_output() {
         );
         assert!(matches!(choice.law, SizeLaw::Normalised { sum } if (sum - 4.0).abs() < 1e-9));
         assert_eq!(output(&recommended), Some(Output::SumNormalisation));
-        assert!(recommended.reason.contains("only a normalisation"), "{}", recommended.reason);
-        // Both signs and one sum: no normalisation, although f falls as 1/K.
+        assert!(recommended.reason.contains("only a normalization"), "{}", recommended.reason);
+        // Both signs and a fixed sum: no normalization, although f falls as 1/K.
         let (signed, recommended) =
             gaussian(|x| x.iter().map(|own| (own - mean(x)) / x.len() as f64).collect(), seed);
         assert_eq!((signed.sum, signed.support.negative), (Some(0.0), true));
         assert_eq!(output(&recommended), Some(Output::Pretrained), "{}", recommended.reason);
         assert!(recommended.pair_text().contains("negative"), "{}", recommended.pair_text());
-        // Of one sign, the same law is normalised.
+        // With one sign, the same law is normalized.
         let (plain, recommended) =
             gaussian(|x| x.iter().map(|own| (own / 2.0).exp() / x.len() as f64).collect(), seed);
         assert_eq!((plain.sum, plain.support.negative), (None, false));
@@ -158,7 +158,7 @@ fn a_softmax_is_a_normalisation_and_its_networks_generalize() {
         if seed == 1 {
             let predictions = predict(&samples, (20, 200), seed).unwrap();
             let of = |output| predictions.iter().find(|p| p.output == output).unwrap();
-            // K_0/K = 1/10 of the policy: nine times too much.
+            // The policy falls by K_0/K = 1/10, so the output is ten times too large.
             let invariant = of(Output::ALL[0]);
             assert!((invariant.predicted_percent / 900.0 - 1.0).abs() < 0.1, "{invariant:?}");
             assert!((invariant.ratio.ln()).abs() < 1.5f64.ln(), "{invariant:?}");
@@ -168,15 +168,15 @@ fn a_softmax_is_a_normalisation_and_its_networks_generalize() {
     }
 }
 
-/// A policy that needs no training, in the paper's cell.
+/// Returns a built-in policy in the paper's cell.
 fn built_in(name: &str) -> Subject {
     Subject::built_in(name, &Options::default()).unwrap().unwrap()
 }
 
-/// As many users as the program draws.
+/// Number of users that the program draws by default.
 const MANY: usize = 20_000;
 
-/// Predictions from K ≤ 20 for K = 200.
+/// Returns predictions from K ≤ 20 for K = 200.
 fn foretold(subject: &mut Subject, seed: u64) -> Vec<Prediction> {
     let samples = subject.sample(&[2, 3, 5, 10, 20, 200], MANY, seed).unwrap();
     let all = predict(&samples, (20, 200), seed).unwrap();
@@ -188,12 +188,12 @@ fn foretold(subject: &mut Subject, seed: u64) -> Vec<Prediction> {
     all
 }
 
-/// Within the factor that predictions are for.
+/// Returns whether the prediction is within its target factor of 1.5.
 fn holds(one: &Prediction) -> bool {
     one.ratio.ln().abs() < 1.5f64.ln()
 }
 
-/// A function of the own input, the mean of the others, and K.
+/// Returns a function of the user's own input, the mean of the others, and K.
 fn of_others(function: fn(f64, f64, f64) -> f64) -> Subject {
     Subject::function(Input::Uniform, move |x| {
         let (size, sum) = (x.len() as f64, x.iter().sum::<f64>());
@@ -203,7 +203,7 @@ fn of_others(function: fn(f64, f64, f64) -> f64) -> Subject {
 
 #[test]
 fn predictions_hold_where_outputs_come_near_0() {
-    // A mean of |ŷ/y − 1| does not exist here, since that of 1/x does not.
+    // The mean of |ŷ/y − 1| does not exist here, since the mean of 1/x does not.
     let mut near_0 = of_others(|own, mean, _| own / (1.0 + mean));
     for seed in 61..64 {
         for one in foretold(&mut near_0, seed) {
@@ -217,13 +217,13 @@ fn predictions_hold_for_laws_that_are_known() {
     let mut power = of_others(|own, mean, size| (1.0 + own) * (1.0 + mean) / size.sqrt());
     let mut settling = of_others(|own, mean, size| (1.0 + own + mean) * (8.0 / size).exp());
     for seed in 71..74 {
-        // √10 − 1, and e^(8/20 − 8/200) − 1: not what a constant says, nor a power.
+        // √10 − 1 and e^(8/20 − 8/200) − 1, which neither a constant nor a power would predict.
         for (subject, percent) in [(&mut power, 216.2), (&mut settling, 43.3)] {
             for one in foretold(subject, seed) {
                 if matches!(one.output, Output::Elementwise(_)) {
                     assert!((one.predicted_percent / percent - 1.0).abs() < 0.1, "{one:?}");
                 }
-                // What is not known of the law is part of the prediction here: it may be too much.
+                // The prediction includes the uncertainty of the law here, so it may be too large.
                 let careful = one.output == Output::Pretrained && one.ratio < 1.0;
                 assert!(holds(&one) || careful, "{one:?}");
             }
@@ -233,10 +233,10 @@ fn predictions_hold_for_laws_that_are_known() {
 
 #[test]
 fn a_law_that_is_not_fitted_is_within_the_range() {
-    // Between the laws that are: ln(1 + K)^1.5.
+    // A law between the fitted ones: ln(1 + K)^1.5.
     let mut slow = Subject::function(Input::Uniform, |x| scaled(x, |k| k.ln_1p().powf(1.5)));
     let invariant = &foretold(&mut slow, 4)[0];
-    // (ln 201/ln 21)^1.5 − 1 = 129.9 % too little.
+    // (ln 201/ln 21)^1.5 − 1 = 129.9 % too small.
     assert!((invariant.measured_percent - 129.9).abs() < 6.0, "{invariant:?}");
     let range = invariant.low_percent..invariant.high_percent;
     assert!(range.contains(&invariant.measured_percent), "{invariant:?}");
@@ -251,9 +251,9 @@ fn predictions_of_built_in_policies_hold() {
         subjects.iter_mut().for_each(|one| all.extend(foretold(one, seed)));
     }
     let misses: Vec<&Prediction> = all.iter().filter(|one| !holds(one)).collect();
-    // A loss measured over 100 cells is itself not sure.
+    // A loss measured over 100 cells is itself uncertain.
     assert!(misses.len() <= 1, "{misses:?}");
-    // Of what a network misses in policy 1 of figure 1, most is what the others do, and fades.
+    // For policy 1 of figure 1, most of the loss comes from the influence of the others, which decays.
     for one in all.chunks(4).skip(3).step_by(4).map(|outputs| &outputs[0]) {
         assert!(one.predicted_percent < one.train_loss_percent, "{one:?}");
     }
@@ -261,7 +261,7 @@ fn predictions_of_built_in_policies_hold() {
 
 #[test]
 fn the_order_of_the_users_is_noticed() {
-    // The first half gets more.
+    // The first half of the users gets more.
     let unfair = |x: &[f64]| -> Vec<f64> {
         let bonus = |place: usize| if 2 * place < x.len() { 1.3 } else { 1.0 };
         x.iter().enumerate().map(|(place, x)| (1.0 + x) * bonus(place)).collect()
@@ -295,7 +295,7 @@ fn the_order_of_the_users_is_noticed() {
     }
 }
 
-/// Samples of `y = (1 + x_k)·factor(place, K)`.
+/// Returns samples of `y = (1 + x_k)·factor(place, K)`.
 fn by_place(factor: fn(usize, usize) -> f64, seed: u64) -> Samples {
     let mut subject = Subject::function(Input::Uniform, move |x| {
         let size = x.len();
@@ -315,7 +315,7 @@ fn any_pattern_over_the_places_is_found() {
         ("wave", |place, size| {
             1.0 + 0.1 * (3.0 * std::f64::consts::TAU * place as f64 / size as f64).sin()
         }),
-        // No pattern that has a name: each place its own factor.
+        // An unnamed pattern: each position has its own factor.
         ("scattered", |place, _| 1.0 + 0.2 * ((place * place * 7919) % 101) as f64 / 101.0),
     ];
     for seed in 1..=3 {
@@ -397,7 +397,7 @@ fn built_in_policies_get_the_expected_verdicts() {
 
 #[test]
 fn bands_cover_the_truth() {
-    // y_k = x_k·(sum of the others)/K: f(x, K) = x·(K − 1)/(2K), users of an instance dependent.
+    // y_k = x_k·(sum of the others)/K, so f(x, K) = x·(K − 1)/(2K). The users of an instance depend on each other.
     let (mut inside, mut all) = (0u32, 0u32);
     for seed in 10..20 {
         let mut subject = Subject::function(Input::Uniform, |x| {
@@ -405,7 +405,7 @@ fn bands_cover_the_truth() {
             x.iter().map(|own| own * (sum - own) / x.len() as f64).collect()
         });
         let samples = subject.sample(&SIZES, USERS, seed).unwrap();
-        // Where the width of the window, a tenth of all inputs, is small beside x itself.
+        // Inputs for which the width of the window, a tenth of all inputs, is small compared with x.
         for curve in Estimate::of(&samples).curves.iter().filter(|curve| curve.x > 0.4) {
             for point in &curve.points {
                 let size = point.k as f64;
@@ -439,7 +439,7 @@ fn hostile_samples_are_refused() {
     let together: Vec<SampleRow> =
         many(2, 200).chain((0..200).map(|i| row(500, 1.0, 1.0, Some(i / 100)))).collect();
     assert_eq!(why(&together), "the number of instances with k = 500 is 2, expected at least 8");
-    // Constant inputs and outputs are dull, not wrong.
+    // Constant inputs and outputs are valid.
     let dull: Vec<SampleRow> =
         [2, 5].into_iter().flat_map(|k| (0..200).map(move |_| row(k, 1.0, 0.0, None))).collect();
     let found = Diagnosis::of_samples("dull".into(), &Samples::from_rows(&dull).unwrap());
@@ -467,7 +467,7 @@ fn toy_policies_approach_their_asymptotic_forms() {
         assert!((point.output.mean / point.asymptotic - 1.0).abs() < 0.01, "{point:?}");
         assert!(point.output.deviation() < 0.05 * point.output.mean);
     }
-    // Permutation-equivariant: the order of the others is no matter.
+    // Permutation-equivariant: the order of the others does not matter.
     for policy in ToyPolicy::ALL {
         let difference = policy.output(&[1.0, 2.0, 3.0]) - policy.output(&[1.0, 3.0, 2.0]);
         assert!(difference.abs() < 1e-15);

@@ -1,4 +1,4 @@
-//! `LoadedModel::evaluate`, for models of every kind.
+//! Evaluation of models of every kind.
 
 #![allow(clippy::unwrap_used)]
 
@@ -8,7 +8,7 @@ use crate::trainings::ALL;
 use anyk::framework::{Observer, Options, Trials, Verb};
 use anyk::problems::read_model;
 
-/// Counts parts.
+/// Observer that counts parts.
 #[derive(Default)]
 struct Counts {
     begun: AtomicU64,

@@ -1,4 +1,4 @@
-//! Fading that is not the paper's: laws, samplers, and the measure of samples.
+//! Fading distributions other than the paper's: quadrature, samplers, and empirical distributions.
 
 #![allow(clippy::unwrap_used)]
 
@@ -23,7 +23,8 @@ fn draw(law: &FadingLaw, antennas: u32, count: usize, seed: u64) -> Vec<f64> {
     (0..count).map(|_| law.sample(antennas, &mut rng)).collect()
 }
 
-/// Mean, variance and `E[(1 + xg)^(−c)]` of samples agree with the quadrature within five standard errors.
+/// Tests that the mean, the variance and `E[(1 + xg)^(−c)]` of samples agree with the quadrature within five standard
+/// errors.
 #[test]
 fn samplers_agree_with_the_quadrature() {
     let functions: [fn(f64) -> f64; 4] =
@@ -45,7 +46,7 @@ fn samplers_agree_with_the_quadrature() {
     }
 }
 
-/// Every mean is `N_t`, and the variances are the closed forms of each law.
+/// Tests that every mean is `N_t` and that the variances are the closed forms of each distribution.
 #[test]
 fn moments_are_those_of_the_laws() {
     for law in laws() {
@@ -72,8 +73,8 @@ fn moments_are_those_of_the_laws() {
     }
 }
 
-/// An independent rule: the midpoint rule on the textbook densities (its own error is 2e-8), in
-/// other variables than `ln g`.
+/// Compares with an independent rule: the midpoint rule on the textbook densities (its own error is 2e-8), in
+/// variables other than `ln g`.
 #[test]
 fn quadrature_agrees_with_a_fine_rule() {
     let f = |g: f64| (1.0 + 300.0 * g).powf(-0.3);
@@ -92,11 +93,11 @@ fn quadrature_agrees_with_a_fine_rule() {
     assert_relative_eq!(rule("mixture:share=0.1,loss_db=10"), mixture, max_relative = 1e-7);
     let nakagami = midpoint(0.0, 60.0, &|g| g.powi(3) * (-g).exp() / 6.0 * f(g / 2.0));
     assert_relative_eq!(rule("nakagami:m=2"), nakagami, max_relative = 1e-7);
-    // Rician, two antennas: g·4·Σ over the series of the Bessel function in its density.
+    // Rician, two antennas: g·4·Σ over the series of the Bessel function in the density.
     let rician = midpoint(0.0, 30.0, &|g| {
         let (shape, rate, sight) = (2.0, 4.0, 6.0);
         let y: f64 = rate * g;
-        // e^(−y−s)·(y/s)^((N−1)/2)·I_{N−1}(2√(sy)), the Bessel function by its series.
+        // e^(−y−s)·(y/s)^((N−1)/2)·I_{N−1}(2√(sy)), with the Bessel function as a series.
         let mut term = y.powf(shape - 1.0) * (-y - sight).exp();
         let mut sum = 0.0;
         for j in 0..400 {
@@ -132,7 +133,7 @@ fn names_come_back_and_nonsense_does_not() {
     }
 }
 
-/// The empirical QoS is the mean over the samples, and its compressed form is as good.
+/// Tests that the empirical QoS is the mean over the samples, and that its compressed form is as accurate.
 #[test]
 fn empirical_qos_equals_brute_force() {
     let system = Config::default().validate().unwrap();
@@ -166,7 +167,7 @@ fn hostile_samples_are_refused() {
         assert!(error.starts_with("sample 17 is "), "{error}");
     }
     assert!(FadingSamples::new(vec![]).unwrap_err().to_string().contains("at least 500"));
-    // All alike: a channel without fading is a channel.
+    // Equal samples are valid: a channel without fading.
     let flat = FadingSamples::new(good).unwrap();
     assert_relative_eq!(flat.compressed_rule().expectation(|g| g), 1.0, max_relative = 1e-12);
 }

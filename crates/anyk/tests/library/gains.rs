@@ -1,4 +1,4 @@
-//! Files of gains: what is written is read back, and nothing else gets through.
+//! Files of gains: written files are read back unchanged, and invalid files are rejected.
 
 #![allow(clippy::unwrap_used)]
 
@@ -7,7 +7,7 @@ use anyk::exchange::{Input, InputError};
 use anyk::problems::interference::{INTERFERENCE, gains_to_npy, read_networks};
 use proptest::prelude::*;
 
-/// The matrices of a file that says nothing else about its links.
+/// Returns the matrices of a file that contains nothing else about its links.
 fn read_gains(bytes: &[u8], file: &str) -> Result<Vec<GainMatrix>, InputError> {
     Ok(read_networks(&anyk::problems::reader(&INTERFERENCE), Input::new(bytes, file))?
         .into_iter()
@@ -15,7 +15,7 @@ fn read_gains(bytes: &[u8], file: &str) -> Result<Vec<GainMatrix>, InputError> {
         .collect())
 }
 
-/// An array with a header of one's own.
+/// Returns an array file with the given header.
 fn npy(header: &str, data: &[u8]) -> Vec<u8> {
     let length = u16::try_from(header.len()).unwrap().to_le_bytes();
     [b"\x93NUMPY\x01\x00", &length[..], header.as_bytes(), data].concat()
@@ -45,7 +45,7 @@ fn types_orders_and_shapes() {
             assert_eq!(read("True"), transposed);
         }
     }
-    // Two instances in Fortran's order: the instance runs fastest, then the row.
+    // Two instances in Fortran order: the index of the instance varies fastest, then the row.
     let data: Vec<u8> = (0..8u8).flat_map(|at| f64::from(at).to_le_bytes()).collect();
     let read = read_gains(&described("'<f8'", "True", "(2, 2, 2)", &data), "a").unwrap();
     assert_eq!(read[0].as_slice(), [0.0, 4.0, 2.0, 6.0]);
@@ -70,7 +70,7 @@ fn arrays_that_are_refused() {
         let message = refused(&described(kind, "False", "(2, 2)", &[0; 32]));
         assert!(message.contains("expected float32 or float64"), "{kind}: {message}");
     }
-    // Lengths and sizes that would overflow, numbers that are not decimal, brackets without end.
+    // Lengths and sizes that would overflow, numbers that are not decimal, and unbalanced brackets.
     let many = format!("({})", "9, ".repeat(40));
     let nested = "(".repeat(3000);
     for shape in [
@@ -150,7 +150,7 @@ proptest! {
         let gains: Vec<_> = (0..count).map(|index| rayleigh_gains(seed, size, index)).collect();
         let bytes = gains_to_npy(&gains).unwrap();
         prop_assert_eq!(&read_gains(&bytes, "a").unwrap(), &gains);
-        // Cut short, it is refused.
+        // A truncated file is rejected.
         for end in (0..bytes.len()).step_by(37) {
             prop_assert!(read_gains(&bytes[..end], "a").is_err());
         }

@@ -1,7 +1,7 @@
-//! Golden numbers. Origin, unless said otherwise: independent computation, f64, 64-point
-//! generalized Gauss–Laguerre (the project's shared reference).
+//! Reference values. Unless stated otherwise, they come from an independent computation in f64 with 64-point
+//! generalized Gauss–Laguerre quadrature (the project's shared reference).
 
-// The lint's own exception for tests does not reach the helpers of integration tests.
+// Clippy's exception for tests does not cover helpers of integration tests.
 #![allow(clippy::unwrap_used)]
 
 use anyk::framework::Silent;
@@ -17,7 +17,7 @@ fn paper() -> System {
     Config::default().validate().unwrap()
 }
 
-/// b(u) in Hz at ε and u = 1e-14, 1e-13, …, 1e-10 W.
+/// Values of b(u) in Hz for ε and u = 1e-14, 1e-13, …, 1e-10 W.
 const REQUIRED_BANDWIDTH: [(f64, [f64; 5]); 4] = [
     (1e-5, [667_516.086_4, 311_718.207_7, 209_480.703_7, 159_004.385_5, 128_531.257_6]),
     (8e-6, [680_602.872, 316_259.049, 212_280.710, 161_040.335, 130_134.073]),
@@ -74,9 +74,9 @@ fn five_user_optimum() {
     assert_relative_eq!(total, 778_450.15, max_relative = 1e-8);
 }
 
-/// Mean optimum and equal power over random cells: K, W* in MHz, its standard error, and equal
-/// power with exact b. The means are compared within three standard errors of the difference; the
-/// reference is printed with four to five digits, so half a last digit is allowed on top.
+/// Tests the mean optimum and equal power over random cells. The columns are K, W* in MHz, its standard error, and
+/// equal power with exact b. The means are compared within three standard errors of the difference. The reference is
+/// printed with four to five digits, so half of the last digit is allowed in addition.
 #[test]
 fn mean_optimum_at_each_size() {
     let golden = [

@@ -1,4 +1,4 @@
-//! Interference networks: the judge against brute force, the solvers against each other.
+//! Interference networks: the judge compared with brute force, and the solvers with each other.
 
 #![allow(clippy::unwrap_used)]
 
@@ -17,7 +17,7 @@ fn scenarios() -> [Scenario; 2] {
     [Scenario::Dense, Scenario::D2d(D2dField::default())]
 }
 
-/// Random networks of both kinds.
+/// Draws random networks of both kinds.
 fn networks(sizes: &[usize], count: u64) -> Vec<Interference> {
     let mut networks = Vec::new();
     for scenario in scenarios() {
@@ -50,7 +50,7 @@ fn the_objective_of_wmmse_never_falls() {
     }
 }
 
-/// The updates of WMMSE as they are written in the literature, in plain loops.
+/// Computes the updates of WMMSE as in the literature, in plain loops.
 fn plain_wmmse(problem: &Interference, iterations: usize) -> Vec<f64> {
     let (gains, size) = (problem.normalised(), problem.size());
     let mut v = vec![1.0f64; size];
@@ -102,7 +102,7 @@ fn the_best_schedule_by_enumeration() {
             assert!((judged.sum_rate_bits - solution.sum_rate_bits).abs() <= 1e-9 * best);
         }
     }
-    // The largest that is searched, against random schedules.
+    // The largest size of the exhaustive search, compared with random schedules.
     for problem in networks(&[20], 2) {
         let exact = binary_optimum(&problem).unwrap();
         assert!(exact.sum_rate_bits >= greedy(&problem, 0).sum_rate_bits * (1.0 - 1e-12));
@@ -115,7 +115,7 @@ fn the_best_schedule_by_enumeration() {
     assert!(binary_optimum(&large).is_err());
 }
 
-/// Links in another order get the same powers, in that order.
+/// Tests that links in another order get the same powers in that order.
 #[test]
 fn solvers_are_equivariant() {
     type Solver = fn(&Interference) -> PowerSolution;
@@ -159,7 +159,7 @@ fn gradient_by_finite_differences() {
                 nats(&shares)
             };
             let numeric = (moved(step) - moved(-step)) / (2.0 * step);
-            // Rounding of the objective, which is blown up by a small step.
+            // Rounding of the objective, amplified by a small step.
             let within = 1e-6 * gradient[link].abs() + 1e-14 * value / step;
             assert!((gradient[link] - numeric).abs() < within, "{} {numeric}", gradient[link]);
         }
@@ -218,8 +218,8 @@ fn extreme_gains_never_give_nan() {
     }
 }
 
-/// What powers between 0 and `P_max` are worth: printed (`cargo test -- --nocapture`), since it is a
-/// finding and not a promise.
+/// Prints the benefit of powers between 0 and `P_max` (`cargo test -- --nocapture`). It is an observation and not a
+/// guarantee.
 #[test]
 fn wmmse_beside_the_best_schedule() {
     for scenario in scenarios() {

@@ -1,4 +1,4 @@
-//! Training, from samples to a policy that works at sizes it never saw; determinism and model files.
+//! Training from samples to a policy that works at other sizes; determinism and model files.
 
 #![allow(clippy::unwrap_used)]
 
@@ -20,7 +20,7 @@ fn paper() -> System {
     Config::default().validate().unwrap()
 }
 
-/// A quarter of the epochs: two seconds instead of seven.
+/// Uses a quarter of the epochs, which takes two seconds instead of seven.
 fn small_pretraining() -> PretrainSettings {
     PretrainSettings { epochs: 100, ..PretrainSettings::default() }
 }
@@ -63,7 +63,7 @@ fn the_law_is_learned_with_and_without_labels() {
     assert!(error.mean < 0.02, "{error:?}");
 }
 
-/// Remembers what it is told.
+/// Observer that records messages.
 #[derive(Default)]
 struct Listening(Mutex<Vec<String>>);
 
@@ -73,8 +73,8 @@ impl Observer for Listening {
     }
 }
 
-/// In a large cell equal power cannot serve the farthest of many users: the others are learned, and it is said. Where it
-/// can serve hardly anyone there is nothing to learn.
+/// Tests large cells, in which equal power cannot serve the farthest users: the other users are learned, and a
+/// message says so. If equal power can serve almost no user, training is impossible.
 #[test]
 fn users_that_equal_power_cannot_serve_are_left_out() {
     let settings = PretrainSettings { epochs: 1, ..PretrainSettings::default() };
@@ -96,7 +96,8 @@ fn users_that_equal_power_cannot_serve_are_left_out() {
     assert!(error.unwrap_err().contains("equal power cannot serve most users"));
 }
 
-/// The point of it all: trained at 10 users, available at 1 to 200, a few percent over the optimum.
+/// Tests the main result: a policy trained at 10 users serves 1 to 200 users with a few percent more bandwidth than
+/// the optimum.
 #[test]
 fn trained_at_ten_users_it_serves_any() {
     let system = paper();
@@ -109,7 +110,7 @@ fn trained_at_ten_users_it_serves_any() {
     assert!(policy.record().metrics.availability > 0.995);
 }
 
-/// Without the outer function the size law is missing: the paper's M-GNN trained at 10 users.
+/// Tests that the size law is missing without the outer function: the paper's M-GNN trained at 10 users.
 #[test]
 fn without_the_outer_function_it_does_not_generalize() {
     let policy = train(&m_gnn(30_000));
@@ -156,7 +157,7 @@ fn fully_connected_networks_train_and_refuse_larger_cells() {
     let large = TestSet::draw(&system, &[21], 1, 1).unwrap();
     let error = large.evaluate(&allocator, &Silent).unwrap_err();
     assert!(matches!(&error, Error::Model(why) if Err(why.clone()) == too_large), "{error}");
-    // Nor does it answer as the library asks it.
+    // The general interface reports the same error.
     let cell = Urllc::uniform(&system, [1e-10; 21]).unwrap();
     let instance = Instance::of(&UrllcProblem::in_cell(&system), 21, cell);
     let error = instance.allocate(&mut allocator, &mut Allocation::default()).unwrap_err();
@@ -192,7 +193,8 @@ fn settings_are_checked() {
     assert!(law_for(&system, &m_gnn(1), &small_pretraining(), session).unwrap().is_none());
 }
 
-/// Same seed, same bytes, whatever the number of threads; another seed, another model.
+/// Tests that the same seed gives the same bytes for any number of threads, and that another seed gives another
+/// model.
 #[test]
 fn training_is_deterministic() {
     let settings = p_gnn(3);
@@ -217,7 +219,7 @@ fn a_model_survives_its_file() {
     assert_eq!(read.to_bytes().unwrap(), bytes);
 }
 
-/// Every truncation and every flipped bit is refused: a damaged model never allocates.
+/// Tests that every truncation and every flipped bit is rejected, so that a damaged model never allocates.
 #[test]
 fn damaged_models_are_refused() {
     let bytes = train(&m_gnn(10)).to_bytes().unwrap();
@@ -240,7 +242,7 @@ fn damaged_models_are_refused() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(40))]
 
-    /// The vectorised allocation is the plain one, and permuting users permutes it.
+    /// Tests that the vectorized allocation equals the plain one, and that permuting users permutes it.
     #[test]
     fn allocation_is_fast_and_equivariant(
         distances in prop::collection::vec(50.0f64..250.0, 1..70), seed in any::<u64>(),

@@ -1,5 +1,5 @@
-//! Tests of the library, in one binary. A file beside this folder has a binary of its own because it sets something
-//! for the whole process.
+//! Tests of the library in one binary. A test file next to this folder is a separate binary, because it changes
+//! settings of the whole process.
 
 mod arrays;
 mod assess_files;

@@ -1,5 +1,5 @@
-//! Model files as `docs/model-format.md` describes them, read and written here by that text alone: names and
-//! shapes, the same bytes again, and refusal of all that is damaged, foreign, older or newer.
+//! Model files as described in `docs/model-format.md`, read and written here only from that description. The tests
+//! cover names and shapes, identical bytes after rewriting, and rejection of damaged, foreign, older and newer files.
 
 #![allow(clippy::unwrap_used)]
 
@@ -22,7 +22,7 @@ use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-/// A small model of every kind, by the name of its training.
+/// Small models of every kind, by the name of their training run.
 static MODELS: LazyLock<Vec<(&str, Vec<u8>)>> =
     LazyLock::new(|| ALL.iter().map(|training| (training.name, training.model())).collect());
 
@@ -30,13 +30,13 @@ fn model(name: &str) -> &'static [u8] {
     &MODELS.iter().find(|(found, _)| *found == name).unwrap().1
 }
 
-/// A file, taken apart.
+/// Parts of a model file.
 #[derive(Debug, Clone, PartialEq)]
 struct File {
     kind: String,
     version: u64,
     checksum: String,
-    /// As it stands in the file.
+    /// Content as text, exactly as in the file.
     content: String,
     /// Shapes and values by name.
     tensors: BTreeMap<String, (Vec<usize>, Vec<f64>)>,
@@ -51,7 +51,7 @@ struct About {
 }
 
 impl File {
-    /// Eight bytes that say how long the header is, the header as JSON, the numbers.
+    /// Reads the length of the header in eight bytes, the header as JSON, and the numbers.
     fn read(bytes: &[u8]) -> Self {
         let (size, rest) = bytes.split_first_chunk::<8>().unwrap();
         let (header, data) = rest.split_at(usize::try_from(u64::from_le_bytes(*size)).unwrap());
@@ -73,7 +73,7 @@ impl File {
         Self { kind, version, checksum, content: content.get().to_owned(), tensors }
     }
 
-    /// CRC-32 of the content and of each tensor, in the order of names.
+    /// Returns the CRC-32 of the content and of each tensor, in the order of names.
     fn crc(&self) -> String {
         let mut crc = crc32fast::Hasher::new();
         crc.update(self.content.as_bytes());
@@ -85,7 +85,7 @@ impl File {
         format!("{:08x}", crc.finalize())
     }
 
-    /// The file again, with whatever was changed in it.
+    /// Returns the bytes of the file after changes.
     fn write(&self) -> Vec<u8> {
         let Self { kind, version, checksum, content, .. } = self;
         self.with_header(&format!(
@@ -108,7 +108,7 @@ impl File {
         serialize(views, Some(metadata)).unwrap()
     }
 
-    /// With something changed, and a checksum that fits it: nothing but what a model knows can refuse it.
+    /// Returns a changed file with a valid checksum, so that only the checks of its model can reject it.
     fn changed(&self, change: impl FnOnce(&mut Self)) -> Vec<u8> {
         let mut file = self.clone();
         change(&mut file);
@@ -128,7 +128,7 @@ fn refusal(bytes: &[u8]) -> ModelError {
     }
 }
 
-/// Layers of a GNN.
+/// Returns the tensors of a GNN.
 fn gnn(network: &str, widths: &[usize]) -> Vec<(String, Vec<usize>)> {
     let layer = |(layer, pair): (usize, &[usize])| {
         let name = |part: &str| format!("{network}.{layer}.{part}");
@@ -138,7 +138,7 @@ fn gnn(network: &str, widths: &[usize]) -> Vec<(String, Vec<usize>)> {
     widths.windows(2).enumerate().flat_map(layer).collect()
 }
 
-/// Layers of a fully-connected network.
+/// Returns the tensors of a fully connected network.
 fn dense(network: &str, widths: &[usize]) -> Vec<(String, Vec<usize>)> {
     let layer = |(layer, pair): (usize, &[usize])| {
         let name = |part: &str| format!("{network}.{layer}.{part}");
@@ -169,11 +169,11 @@ fn edge_gnn(rounds: usize, h: usize) -> Vec<(String, Vec<usize>)> {
     parts.into_iter().map(|(name, shape)| (format!("network.{name}"), shape)).collect()
 }
 
-/// Problem, method, and names and shapes of the tensors of each kind.
+/// Returns the problem, the method, and the names and shapes of the tensors of each kind.
 fn documented(name: &str) -> (&'static str, &'static str, Vec<(String, Vec<usize>)>) {
     let p_gnn =
         [gnn("power", &[1, 4, 1]), gnn("bandwidth", &[1, 4, 1]), dense("law", &[2, 6, 5, 1])];
-    // The context of a class has 4 numbers; the answer is a straight line and eight bends of three numbers.
+    // The context of a class has 4 numbers. The response has a linear part and eight bends with three numbers each.
     let response = dense("response", &[4, 3, 26]);
     let sampled = || {
         let flat = |part: &str, count| (format!("bandwidth.{part}"), vec![count]);
@@ -243,14 +243,14 @@ fn files_round_trip_to_the_same_bytes() {
         let said = loaded.describe();
         let known = said.contains(method) || method == "edge-gnn";
         assert!(known && said.contains(problem), "{name}: {said}");
-        // By the documented text alone.
+        // Read and written only by the documented format.
         assert!(File::read(bytes).write() == *bytes, "{name}");
-        // The same training gives the same file.
+        // The same training run gives the same file.
         assert!(trainings::named(name).model() == *bytes, "{name}");
     }
 }
 
-/// The powers of P-GNN by its tensors alone, as the document's reader computes them.
+/// Computes the powers of P-GNN only from its tensors, as a reader of the documentation would.
 #[test]
 fn tensors_mean_what_is_documented() {
     let bytes = model("urllc p-gnn");
@@ -284,7 +284,7 @@ fn tensors_mean_what_is_documented() {
         h.into_iter().map(|h| h[0]).collect::<Vec<f64>>()
     };
     let softplus = |x: f64| x.max(0.0) + (-x.abs()).exp().ln_1p();
-    // B^v, in units of 1e5 Hz.
+    // B^v in units of 1e5 Hz.
     let law = |gain: f64| {
         let mut h = vec![gain.ln() + 30.0, gains.len() as f64 / 200.0];
         for layer in 0..3 {
@@ -323,7 +323,7 @@ fn tensors_mean_what_is_documented() {
     assert!(values.copied().eq(policy.parameters().iter().map(|&value| f64::from(value))));
 }
 
-/// Any byte becomes any other: refused, or the same model.
+/// Tests that changing any byte is detected or gives the same model.
 #[test]
 fn a_damaged_byte_is_found() {
     for (name, bytes) in MODELS.iter() {
@@ -342,7 +342,7 @@ fn a_damaged_byte_is_found() {
             if at < header {
                 (0..8).for_each(|bit| damage(at, was ^ (1 << bit)));
             }
-            // What means something in a header; all have the same form.
+            // Characters with a meaning in the header; all headers have the same form.
             if at < header && *name == "urllc m-gnn" {
                 let signs = b"\0 \"\\{}[],:09nae\xff".iter().filter(|&&sign| sign != was);
                 signs.for_each(|&sign| damage(at, sign));
@@ -370,7 +370,7 @@ fn an_extra_tensor_is_refused() {
             let changed = file.changed(|file| {
                 file.tensors.insert(extra.to_owned(), (vec![1], vec![0.0]));
             });
-            let expected = format!("the tensor {extra} has no place in it");
+            let expected = format!("the model does not use the tensor {extra}");
             assert_eq!(refusal(&changed), ModelError::Format(expected), "{name}");
         }
     }
@@ -432,7 +432,7 @@ fn a_number_that_is_not_finite_is_refused() {
     }
 }
 
-/// The header of 0.1: a word, a line break, and then what no longer matters.
+/// Tests files with a header of version 0.1: a word, a line break, and any content.
 #[test]
 fn files_of_the_first_version_are_named_as_such() {
     let file = File::read(model("urllc m-gnn"));
@@ -450,7 +450,7 @@ fn files_of_the_first_version_are_named_as_such() {
 fn foreign_headers_are_refused() {
     let file = File::read(model("urllc m-gnn"));
     for version in [3, 4, u64::MAX] {
-        // A newer header may have fields that are not known here.
+        // A newer header may have unknown fields.
         let header = format!(r#"{{"kind":"model","version":{version},"what":["is", "it"]}}"#);
         let error = refusal(&file.with_header(&header));
         assert_eq!(error, ModelError::Newer { found: version, known: 2 });
@@ -465,7 +465,7 @@ fn foreign_headers_are_refused() {
         let error = refusal(&file.with_header(header));
         assert!(matches!(error, ModelError::Format(_)), "{header:?}: {error}");
     }
-    // Right but for one thing.
+    // Valid except for one field.
     let with_content =
         |content: &Value| refusal(&file.changed(|file| file.content = content.to_string()));
     let content = file.content();
@@ -490,20 +490,23 @@ fn foreign_headers_are_refused() {
         (other["problem"], other["method"]) = (problem.into(), method.into());
         assert!(matches!(with_content(&other), ModelError::Format(_)), "{problem} {method}");
     }
-    // Two problems share a kind of model.
+    // Two problems share this kind of model.
     let file = File::read(model("qos-power"));
     let other = file.content.replacen("qos-power", "equal-bandwidth", 1);
     let error = refusal(&file.changed(|file| file.content = other));
-    assert!(error.to_string().contains("not that of a m-gnn of equal-bandwidth"), "{error}");
+    assert!(
+        error.to_string().contains("does not describe a m-gnn model for equal-bandwidth"),
+        "{error}"
+    );
     let wrong = File { checksum: "00000000".to_owned(), ..file.clone() };
     assert!(refusal(&wrong.write()).to_string().contains("its checksum does not match"));
-    // Not a safetensors file at all.
+    // Not a safetensors file.
     for foreign in [&b""[..], b"{}", b"PK\x03\x04", &[0xff; 64], &[0; 8]] {
         assert!(matches!(refusal(foreign), ModelError::Format(_)), "{foreign:?}");
     }
 }
 
-/// What a model answers for the users or links that the trainings have, as JSON; an error in words.
+/// Returns the answers of a model for the users or links of the training runs as JSON, or an error as text.
 fn answers(model: &dyn anyk::Model) -> Result<Vec<Value>, String> {
     let users = r#"{"users":[{"id":"a","distance_m":60},{"id":"b","distance_m":120},{"id":"c","distance_m":240}]}"#;
     let links = r#"{"gains":[[1.0,0.2,0.1],[0.1,2.0,0.3],[0.2,0.1,0.5]]}"#;
@@ -520,7 +523,7 @@ fn answers(model: &dyn anyk::Model) -> Result<Vec<Value>, String> {
     answers.map_err(|error| error.to_string())
 }
 
-/// No number of an answer's powers and bandwidths is negative.
+/// Asserts that no power or bandwidth in an answer is negative.
 fn assert_amounts(name: &str, value: &Value) {
     match value {
         Value::Array(items) => items.iter().for_each(|item| assert_amounts(name, item)),
@@ -538,8 +541,9 @@ fn assert_amounts(name: &str, value: &Value) {
     }
 }
 
-/// Files with the right names, shapes and checksum, and numbers that no training gives. Each is refused when it is
-/// read, or answers with amounts that can be, or says that it has no answer; none gives NaN or negative amounts.
+/// Tests files with the right names, shapes and checksum, but with numbers that no training produces. Each file is
+/// rejected when it is read, or gives valid amounts, or reports that it has no answer. None gives NaN or negative
+/// amounts.
 #[test]
 fn numbers_that_are_made_to_do_harm_give_no_answers() {
     let mut refused = 0;
@@ -552,7 +556,7 @@ fn numbers_that_are_made_to_do_harm_give_no_answers() {
                 let harmful = file.changed(|file| {
                     let (_, values) = file.tensors.get_mut(tensor).unwrap();
                     for (at, slot) in values.iter_mut().enumerate() {
-                        // All, every other one, or one alone.
+                        // All values, every other value, or a single one.
                         if index % 3 == 0 || (index % 3 == 1 && at % 2 == 0) || at == 0 {
                             *slot = value;
                         }
@@ -569,11 +573,11 @@ fn numbers_that_are_made_to_do_harm_give_no_answers() {
             }
         }
     }
-    // Without a look at its answers, none of them would be.
+    // If the loader did not check the answers of the model, none of these files would be rejected.
     assert!(refused > 100, "{refused}");
 }
 
-/// A guarantee that would take days to check is refused at once.
+/// Tests that a guarantee that would take days to check is rejected immediately.
 #[test]
 fn guarantees_are_checked_in_no_time() {
     let file = File::read(model("urllc m-gnn"));
@@ -592,12 +596,13 @@ fn guarantees_are_checked_in_no_time() {
     }
 }
 
-/// The folder of models that version 0.2 has written, and of its answers.
+/// Returns the folder of models and answers that version 0.2 wrote.
 fn models_of_0_2() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../anyk-cli/tests/data/models-0.2")
 }
 
-/// What a model of the folder answers there for the users of the folder: power and, if it has one, bandwidth.
+/// Returns the powers and, if there are any, the bandwidths that a model of this folder gives for the users of the
+/// folder.
 fn old_answer(model: &dyn anyk::Model) -> Vec<Vec<f64>> {
     let mut options = Options::default();
     if model.about().name == "urllc-power" {
@@ -614,8 +619,8 @@ fn old_answer(model: &dyn anyk::Model) -> Vec<Vec<f64>> {
     vec![amounts("power_w"), amounts("bandwidth_hz")]
 }
 
-/// The price policies of version 0.2, under their former name: each loads, is a price policy, answers as it did, and
-/// is written anew under the new name.
+/// Tests the price policies of version 0.2 under their former name. Each loads as a price policy, gives the same
+/// answers as before, and is written under the new name.
 #[test]
 fn price_policies_of_version_0_2_load_under_their_new_name() {
     let text = std::fs::read(models_of_0_2().join("answers.json")).unwrap();
@@ -643,7 +648,7 @@ fn price_policies_of_version_0_2_load_under_their_new_name() {
                 assert!(off <= most_off, "{name}: {amount} is {found}, was {known}");
             }
         }
-        // Written anew, and read again.
+        // Written and read again.
         let written = model.bytes().unwrap();
         let file = File::read(&written);
         let content = file.content();
@@ -655,8 +660,8 @@ fn price_policies_of_version_0_2_load_under_their_new_name() {
     }
 }
 
-/// What a model of version 0.2 has seen is still told: its ranges are gains and budgets, and for urllc-power they were
-/// beside its record's ranges.
+/// Tests that the training ranges of a model of version 0.2 are kept. These are ranges of gains and budgets; for
+/// urllc-power they were stored next to the ranges of the record.
 #[test]
 fn ranges_of_version_0_2_are_kept() {
     let read =
@@ -699,7 +704,8 @@ fn ranges_of_version_0_2_are_kept() {
     assert!(told[1].starts_with("bandwidth_per_user_hz 9.00e6"), "{told:?}");
 }
 
-/// The former name is that of the price policy alone, and it brings no tensors with it that have no place.
+/// Tests that only price policies have the former name, and that a file under this name must not contain unknown
+/// tensors.
 #[test]
 fn the_former_name_stands_for_nothing_else() {
     let bytes = std::fs::read(models_of_0_2().join("separable.safetensors")).unwrap();

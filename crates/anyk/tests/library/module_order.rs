@@ -1,4 +1,4 @@
-//! Each module of the library uses only modules before it: a check of every path in the sources.
+//! Checks every path in the sources: each module of the library uses only modules before it.
 
 #![allow(clippy::unwrap_used)]
 
@@ -10,7 +10,7 @@ use syn::buffer::{Cursor, TokenBuffer};
 
 const ORDER: &str = "math units tolerance limits invalid channel qos config exchange network framework core \
                      problems diagnosis";
-/// The order of the folders in `problems`.
+/// Order of the folders in `problems`.
 pub(crate) const FOLDERS: &str = "urllc urllc_power closed_forms interference separable";
 /// Modules that every module may use.
 const FOR_ALL: [&str; 4] = ["units", "tolerance", "limits", "invalid"];
@@ -45,7 +45,7 @@ pub(crate) fn add_paths(
     found.insert(path);
 }
 
-/// The tokens after the first semicolon or block.
+/// Returns the tokens after the first semicolon or block.
 pub(crate) fn after_item(mut rest: Cursor<'_>) -> Cursor<'_> {
     while let Some((token, after)) = rest.token_tree() {
         rest = after;
@@ -56,7 +56,7 @@ pub(crate) fn after_item(mut rest: Cursor<'_>) -> Cursor<'_> {
     rest
 }
 
-/// The tokens after the comma that ends a field.
+/// Returns the tokens after the comma that ends a field.
 fn after_field(mut rest: Cursor<'_>) -> Cursor<'_> {
     while let Some((token, after)) = rest.token_tree() {
         rest = after;
@@ -67,7 +67,7 @@ fn after_field(mut rest: Cursor<'_>) -> Cursor<'_> {
     rest
 }
 
-/// The position of a module, and within `problems` of the folder; the registry comes after every folder.
+/// Returns the position of a module and, within `problems`, of its folder. The registry comes after every folder.
 fn rank(module: &[String]) -> Option<(usize, usize)> {
     let place = |order: &str, name: &String| order.split(' ').position(|other| other == name);
     let folder = module.get(1).filter(|_| module[0] == "problems");
@@ -75,7 +75,7 @@ fn rank(module: &[String]) -> Option<(usize, usize)> {
     Some((place(ORDER, module.first()?)?, inner))
 }
 
-/// The paths of a file that break the order.
+/// Returns the paths of a file that violate the order.
 fn broken(file: &str, source: &str) -> Vec<String> {
     let module = file.trim_end_matches(".rs").trim_end_matches("/mod").split('/');
     let module: Vec<String> = module.map(str::to_owned).collect();
@@ -94,7 +94,7 @@ fn broken(file: &str, source: &str) -> Vec<String> {
                 name => target.push(name.to_owned()),
             }
         }
-        // The root of the library has a constant, a macro of `framework` and the names of `config`.
+        // The root of the library contains a constant, a macro of `framework` and the names of `config`.
         match target.first().map_or("", String::as_str) {
             "SOURCES" => return false,
             "row" => target = vec!["framework".to_owned()],
@@ -108,7 +108,7 @@ fn broken(file: &str, source: &str) -> Vec<String> {
     wrong.map(|path| format!("{file}: {}", path.join("::"))).collect()
 }
 
-/// Every source under a folder, by its path there.
+/// Collects all sources in a folder with their paths.
 pub(crate) fn sources(folder: &Path, prefix: &str, found: &mut Vec<(String, String)>) {
     for entry in fs::read_dir(folder).unwrap().map(Result::unwrap) {
         let name = format!("{prefix}{}", entry.file_name().to_str().unwrap());
@@ -192,8 +192,8 @@ fn an_edge_against_the_order_is_found() {
     }
 }
 
-/// Files are written by one writer, and JSON passes one gate on its way out: what is called elsewhere would go
-/// around them.
+/// Tests that only one function writes files, and that all JSON output passes one check. Calls from elsewhere would
+/// bypass them.
 #[test]
 fn there_is_one_writer_and_one_gate() {
     let mut all = library();
@@ -201,7 +201,7 @@ fn there_is_one_writer_and_one_gate() {
     for name in ["anyk-study", "anyk-cli"] {
         sources(&crates.join(name).join("src"), &format!("{name}/"), &mut all);
     }
-    // The gate itself, and after it; texts that name things, and are never read as numbers.
+    // The check itself and the code behind it, and texts that contain names and never numbers.
     let behind_the_gate = [
         "exchange/finite.rs",
         "exchange/container.rs",
@@ -227,8 +227,8 @@ fn there_is_one_writer_and_one_gate() {
     assert!(found > 3, "{found}: the calls have another name now");
 }
 
-/// The literals in these tokens that name a flag, except in documentation, and in command lines to try: the function
-/// `examples`, or the field.
+/// Collects the literals in these tokens that name a flag, except in documentation and in the function or field
+/// `examples`.
 fn flags(mut rest: Cursor<'_>, found: &mut Vec<String>) {
     while let Some((token, after)) = rest.token_tree() {
         let next = after.ident().map(|(name, _)| name.to_string());
@@ -252,7 +252,7 @@ fn flags(mut rest: Cursor<'_>, found: &mut Vec<String>) {
     }
 }
 
-/// The library names fields, which are keyword arguments in Python; the program makes flags of them.
+/// Tests that the library names fields, which are keyword arguments in Python; the program turns them into flags.
 #[test]
 fn no_text_of_the_library_names_a_flag() {
     let all = library().into_iter().flat_map(|(file, source)| {

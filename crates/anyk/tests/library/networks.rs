@@ -1,12 +1,12 @@
-//! Networks: gradients against finite differences at random parameters, and permutation equivariance,
-//! for every aggregator and output.
+//! Networks: gradients compared with finite differences at random parameters, and permutation equivariance, for every
+//! aggregator and output.
 
 #![allow(clippy::unwrap_used)]
 
 use anyk::network::{Activation, Aggregator, Gnn, Output, Tape};
 use proptest::prelude::*;
 
-/// Networks of one to three layers, one to three input features, and every combination of parts.
+/// Returns networks of one to three layers with one to three input features, and every combination of parts.
 fn arbitrary_network() -> impl Strategy<Value = Gnn> {
     (
         prop::collection::vec(1usize..5, 1..4),
@@ -20,7 +20,7 @@ fn arbitrary_network() -> impl Strategy<Value = Gnn> {
         })
 }
 
-/// A network with random parameters, features of K users, and weights on the outputs.
+/// Returns a network with random parameters, features of K users, and weights of the outputs.
 fn arbitrary_case() -> impl Strategy<Value = (Gnn, Vec<f64>, Vec<f64>, Vec<f64>, Vec<f64>)> {
     (arbitrary_network(), 1usize..9).prop_flat_map(|(network, size)| {
         let numbers = |count: usize| prop::collection::vec(-1.5f64..1.5, count);
@@ -53,8 +53,8 @@ proptest! {
         let by_input = network.backward(&parameters, &mut tape, &weights, &mut gradient).to_vec();
         let step = 1e-6;
         let numeric = |plus: f64, minus: f64| (plus - minus) / (2.0 * step);
-        // A kink (ReLU, max) between the two evaluations makes the difference wrong, not the
-        // gradient: there the one-sided differences disagree, and the case is passed over.
+        // If there is a kink (ReLU, max) between the two evaluations, the difference quotient is wrong, not the
+        // gradient. Then the one-sided differences disagree, and the case is skipped.
         let check = |analytic: f64, plus: f64, minus: f64, here: f64| {
             let kink = ((plus - here) - (here - minus)).abs() / step > 1e-4;
             kink || (analytic - numeric(plus, minus)).abs() < 1e-6 * (1.0 + analytic.abs())
@@ -93,13 +93,13 @@ proptest! {
         let outer: Vec<f64> = order.iter().map(|&user| outer[user]).collect();
         let permuted = network.forward(&parameters, &shuffled, &outer, &mut tape);
         for (position, &user) in order.iter().enumerate() {
-            // Sums run in another order; three layers and a softplus far below 0 magnify that.
+            // Sums are computed in another order. Three layers and a softplus far below 0 amplify the rounding.
             let off = (permuted[position] - straight[user]).abs();
             prop_assert!(off < 1e-9 * (1.0 + straight[user].abs()), "{off}");
         }
     }
 
-    /// Softmax and sum-normalisation share out the whole.
+    /// Tests that the outputs of softmax and sum-normalization sum to 1.
     #[test]
     fn normalised_outputs_sum_to_one((network, parameters, x, outer, _) in arbitrary_case()) {
         let mut tape = Tape::default();
@@ -111,7 +111,7 @@ proptest! {
     }
 }
 
-/// The paper's network has 21 parameters, whatever K is.
+/// Tests that the paper's network has 21 parameters for any K.
 #[test]
 fn the_papers_size() {
     let network = Gnn::new(&[1, 4, 1], Aggregator::Mean, Activation::LeakyRelu, Output::Softmax);

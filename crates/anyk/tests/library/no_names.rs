@@ -1,4 +1,5 @@
-//! Only `problems/` names problems, their options and their fields: library, program and bindings read the registry.
+//! Tests that only `problems/` names problems, their options and their fields. The library, the program and the
+//! bindings read the registry.
 
 #![allow(clippy::unwrap_used)]
 
@@ -12,10 +13,10 @@ use syn::buffer::{Cursor, TokenBuffer};
 
 use crate::module_order::{FOLDERS, add_paths, after_item, library, sources};
 
-/// A function in Python has no place in options or columns: this file makes the costs of users of it.
+/// File that may name a problem: it turns Python functions into costs, which options and columns cannot express.
 const OWN_COSTS: &str = "anyk-py/separable.rs";
 
-/// Options of verbs and of every training, which the framework reads.
+/// Options of verbs and of all training runs, which the framework reads.
 const OPTIONS_OF_VERBS: &[&str] = &[
     "aggregator",
     "count",
@@ -31,7 +32,7 @@ const OPTIONS_OF_VERBS: &[&str] = &[
     "train-k",
 ];
 
-/// Commands and fields of the core that are called like an option or a field of a problem.
+/// Commands and fields of the core with the same name as an option or a field of a problem.
 const FIELDS_OF_CORE: &[&str] = &[
     "admissible",
     "admissible_at_most",
@@ -85,7 +86,8 @@ impl Words {
         }
     }
 
-    /// What a text names of a problem. Common words, such as `noise`, are names only if they stand alone.
+    /// Returns the names of problems, options and fields in a text. Common words, such as `noise`, count only if they
+    /// are the whole text.
     fn named(&self, text: &str) -> Vec<String> {
         let part = |letter: char| !(letter.is_ascii_alphanumeric() || "_-".contains(letter));
         let words: Vec<&str> = text.split(part).filter(|word| !word.is_empty()).collect();
@@ -104,7 +106,7 @@ impl Words {
         problems.chain(options).chain(self.fields.iter().filter(is_field)).cloned().collect()
     }
 
-    /// What a source names of a problem.
+    /// Returns the names of problems, options and fields in a source.
     fn found(&self, source: &str) -> BTreeSet<String> {
         let tokens = TokenBuffer::new2(source.parse().unwrap());
         let (mut texts, mut paths) = (Vec::new(), BTreeSet::new());
@@ -119,7 +121,7 @@ impl Words {
     }
 }
 
-/// The texts in these tokens, except documentation and tests.
+/// Collects the texts in these tokens, except documentation and tests.
 fn literals(mut rest: Cursor<'_>, found: &mut Vec<String>) {
     while let Some((_, after)) = rest.token_tree() {
         let mut next = after;

@@ -1,7 +1,7 @@
-//! The optimum of (P1): feasible, optimal by its KKT residual and its certificate, indifferent to
-//! the order of users, monotone in load and budget; and honest when the budget does not reach.
+//! Optimum of (P1): feasible, optimal by its KKT residual and its certificate, independent of the order of users, and
+//! monotone in load and budget. If the budget is too small, the solver must say so.
 
-// The lint's own exception for tests does not reach the helpers of integration tests.
+// Clippy's exception for tests does not cover helpers of integration tests.
 #![allow(clippy::unwrap_used)]
 
 use anyk::Config;
@@ -17,7 +17,7 @@ fn paper() -> System {
     Config::default().validate().unwrap()
 }
 
-/// The classes that users draw from: few, as in a real cell.
+/// Returns the classes from which users are drawn: few, as in a real cell.
 fn classes() -> [ServiceClass; 4] {
     let paper = ServiceClass::default();
     [
@@ -28,14 +28,14 @@ fn classes() -> [ServiceClass; 4] {
     ]
 }
 
-/// Users as (gain in dB, class), and the share of the budget that is slack.
+/// Returns users as (gain, class).
 fn arbitrary_users() -> impl Strategy<Value = Vec<(f64, ServiceClass)>> {
     let user = (-135.0f64..-80.0, 0usize..4)
         .prop_map(|(gain_db, class)| (10f64.powf(gain_db / 10.0), classes()[class]));
     prop::collection::vec(user, 1..60)
 }
 
-/// The problem of these users with a budget `factor` times the least that could serve them.
+/// Returns the problem of these users with a budget of `factor` times the smallest power that can serve them.
 fn problem_with_load(users: &[(f64, ServiceClass)], factor: f64) -> Urllc {
     let system = paper();
     let problem = Urllc::new(&system, users.iter().copied()).unwrap();
@@ -61,7 +61,7 @@ proptest! {
         let solution = UrllcSolver::default().solve(&problem);
         prop_assert!(solution.outcome.is_optimal());
         prop_assert!((0.0..=tolerance::DUALITY_GAP).contains(&solution.duality_gap));
-        // Newton's method from a good guess; bisection would take fifty.
+        // Newton's method from a good guess; bisection would need fifty steps.
         prop_assert!(solution.iterations <= 8, "{} prices", solution.iterations);
         let judged = problem.assess(&solution.allocation).unwrap();
         prop_assert!(judged.is_feasible(), "{judged:?}");
@@ -73,12 +73,13 @@ proptest! {
         }
     }
 
-    /// Close to the edge of feasibility the certificate still holds.
+    /// Tests that the certificate holds close to the limit of feasibility.
     #[test]
     fn tight_budgets(users in arbitrary_users(), log_slack in -9.0f64..-1.0) {
         let problem = problem_with_load(&users, 1.0 + 10f64.powf(log_slack));
         let solution = UrllcSolver::default().solve(&problem);
-        // For users next to their least power, what is held back for rounding, 5e-13 of it, is worth bandwidth.
+        // For users close to their smallest power, the share of 5e-13 that is held back for rounding corresponds to a
+        // noticeable bandwidth.
         let alone = |i: usize| least_power_w(&problem.subset(&[i]));
         let powers = solution.allocation.power_w.iter().enumerate();
         let nearest = powers.map(|(i, w)| w / alone(i) - 1.0).fold(f64::INFINITY, f64::min);
@@ -90,7 +91,7 @@ proptest! {
         prop_assert!(judged.is_feasible(), "{judged:?}");
     }
 
-    /// No feasible allocation found by moving power between two users does better.
+    /// Tests that moving power between two users never gives a better feasible allocation.
     #[test]
     fn no_exchange_of_power_helps(
         users in arbitrary_users(), log_load in 0.1f64..3.0, share in 0.001f64..0.2,
@@ -176,7 +177,7 @@ proptest! {
         let alone = |i: usize| problem_with_load(&users[i..=i], 1.0).max_power_w();
         let kept: f64 = why.admissible.iter().map(|&i| alone(i)).sum();
         prop_assert!(kept <= problem.max_power_w());
-        // One more would not fit, and nobody dropped is cheaper than somebody kept.
+        // One more user would not fit, and no dropped user needs less than a kept one.
         let next = why.dropped.iter().map(|&i| alone(i)).fold(f64::INFINITY, f64::min);
         prop_assert!(kept + next >= problem.max_power_w() * (1.0 - 1e-9));
         for &i in &why.admissible {
@@ -192,7 +193,7 @@ proptest! {
     }
 }
 
-/// More classes than the solver tabulates: the path without tables gives the same answers.
+/// Tests more classes than the solver tabulates: the path without tables gives the same allocations.
 #[test]
 fn a_class_for_each_user() {
     let system = paper();
@@ -211,8 +212,8 @@ fn a_class_for_each_user() {
     assert!(exact.outcome.is_optimal());
     let judged = problem.assess(&exact.allocation).unwrap();
     assert!(judged.is_feasible() && judged.kkt_residual < 1e-9, "{judged:?}");
-    // The same users in cells of few classes, at the price found: each class's own table must
-    // agree with the exact path.
+    // The same users in cells of few classes, at the price found: the table of each class must agree with the exact
+    // path.
     let mut solver = UrllcSolver::default();
     for (index, (gain, _)) in users.iter().enumerate() {
         let table = solver.table(&problem.classes()[index]);
@@ -229,7 +230,7 @@ fn one_user_gets_everything() {
     let problem = Urllc::uniform(&system, [1e-12]).unwrap();
     let solution = UrllcSolver::default().solve(&problem);
     assert!((solution.allocation.power_w[0] / system.max_power_w() - 1.0).abs() < 1e-14);
-    // Where all are alike, the first guess of the price is nearly right already.
+    // If all users are equal, the first guess of the price is almost exact.
     for count in [1, 7] {
         let problem = Urllc::uniform(&system, vec![1e-12; count]).unwrap();
         let prices = UrllcSolver::default().solve(&problem).iterations;
@@ -276,13 +277,13 @@ fn the_judge_is_not_fooled() {
     assert!(Urllc::uniform(&system, []).is_err());
 }
 
-/// The judge's numbers, each by a way of its own.
+/// Tests the numbers of the judge, each computed in another way.
 #[test]
 fn what_the_judge_says_by_hand() {
     let system = paper();
     let problem = Urllc::uniform(&system, [1e-12, 1e-11, 1e-10]).unwrap();
     let exact = RequiredBandwidth::new(problem.classes()[0].clone());
-    // Equal power, and what each then needs: only the prices are not those of the optimum.
+    // Equal power with exact bandwidths: only the prices differ from the optimum.
     let power_w = problem.max_power_w() / 3.0;
     let points: Vec<_> =
         problem.users().iter().map(|user| exact.at(user.gain * power_w).unwrap()).collect();
@@ -305,7 +306,8 @@ fn what_the_judge_says_by_hand() {
     assert!((judged.total_bandwidth_hz / total_hz - 1.0).abs() < 1e-14);
     assert!(judged.is_feasible() && (0.0..1e-8).contains(&judged.worst_margin), "{judged:?}");
 
-    // One user has one price: what is left is how tight its QoS is, and how much of the budget is used.
+    // With one user there is only one price. The residual then measures how tight the QoS is and how much of the
+    // budget is used.
     let alone = Urllc::uniform(&system, [1e-11]).unwrap();
     let qos = &alone.classes()[0];
     let judge = |power_w: f64, widened: f64| {
@@ -329,7 +331,7 @@ fn what_the_judge_says_by_hand() {
         assert_eq!(judged.is_feasible(), share < 1.0);
     }
 
-    // No power, or no bandwidth, is no service, whatever there is of the other.
+    // Without power or without bandwidth, a user is not served.
     for (power, bandwidth) in [(0.0, 1.0), (1.0, 0.0), (-1.0, 1.0), (1.0, f64::NAN)] {
         let mut nothing = equal.clone();
         nothing.power_w[1] *= power;
@@ -359,7 +361,7 @@ fn problems_say_what_they_were_made_of() {
     assert!(problem.packet_losses(&of_one).is_err());
 }
 
-/// A value between two ends, evenly in its logarithm.
+/// Returns a value between two ends, uniform in its logarithm.
 fn log_uniform(low: f64, high: f64) -> impl Strategy<Value = f64> {
     (low.ln()..=high.ln()).prop_map(move |ln| ln.exp().clamp(low, high))
 }
@@ -367,8 +369,8 @@ fn log_uniform(low: f64, high: f64) -> impl Strategy<Value = f64> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 
-    /// Every parameter anywhere in the range that the config accepts: an answer that the judge
-    /// accepts, or a statement of infeasibility with finite numbers. Never a NaN, never a hang.
+    /// Tests every parameter over the whole range that the config accepts. The result is an allocation that the judge
+    /// accepts, or infeasibility with finite numbers, but never NaN or an endless loop.
     #[test]
     fn the_whole_accepted_range(
         epsilon in log_uniform(1e-15, 0.1), packet_bits in log_uniform(1.0, 1e6),

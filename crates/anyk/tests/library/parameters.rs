@@ -1,5 +1,5 @@
-//! Parameters in the user's data: each applies to its cell, repeats the value in effect, or is rejected with a reason;
-//! none is only echoed.
+//! Parameters in the user's data: each applies to its cell, repeats the value in effect, or is rejected with a
+//! reason. None is only copied to the answer.
 
 #![allow(clippy::unwrap_used, clippy::panic)]
 
@@ -15,14 +15,14 @@ use anyk::units::{Dbm, Watt};
 use anyk::{About, Config, Model, Options};
 use serde_json::Value;
 
-/// Options that say how to solve, or where the parameters are: not parameters themselves.
+/// Options that select the method or a file; they are not parameters.
 const NO_PARAMETERS: [&str; 8] =
     ["config", "method", "iterations", "tolerance", "random_starts", "seed", "trace", "no_check"];
 
-/// What users say of themselves: a number of each, and not of the cell.
+/// Fields of a single user rather than of the cell.
 const OF_USERS: [&str; 3] = ["epsilon", "packet_bits", "arrival_rate"];
 
-/// The fields that a section of the config file accepts, as its reader lists them.
+/// Returns the fields that a section of the config file accepts, as listed by its reader.
 fn fields(section: &str) -> Vec<String> {
     let error = Config::from_toml(&format!("[{section}]\nno_such_field = 1\n")).unwrap_err();
     let error = error.to_string();
@@ -30,14 +30,14 @@ fn fields(section: &str) -> Vec<String> {
     listed.split('`').skip(1).step_by(2).map(str::to_owned).collect()
 }
 
-/// Every name of a parameter that has to be known, from the places that define them.
+/// Returns all parameter names that must be recognized, from the places that define them.
 fn names() -> BTreeSet<String> {
     let mut names: BTreeSet<String> =
         ["rate_bps", "max_bandwidth_hz", "noise", "p_max", "max_power", "max_power_w"]
             .map(str::to_owned)
             .into();
     for section in ["cell", "road", "path_loss", "frame", "service"] {
-        // A name that only files of version 0.2 have.
+        // This name occurs only in files of version 0.2.
         for field in fields(section).into_iter().filter(|field| field != "quadrature") {
             names.insert(format!("{section}.{field}"));
             names.insert(field);
@@ -59,7 +59,7 @@ fn options(given: &[(&str, &str)]) -> Options {
     options
 }
 
-/// What a problem needs to be solved at all, unless it is given.
+/// Returns the options that a problem requires, unless they are given.
 fn needed(about: &About, given: &Options) -> Options {
     let mut options = given.clone();
     let is_needed = (about.flags)(Verb::Solve).iter().any(|spec| spec.name == "max-bandwidth-hz");
@@ -69,12 +69,13 @@ fn needed(about: &About, given: &Options) -> Options {
     options
 }
 
-/// What solves a problem with some options.
+/// Returns a solver of a problem with some options.
 fn solver(about: &'static About, given: &Options) -> Result<Answering, String> {
     solving(about, &needed(about, given)).map_err(|error| error.to_string())
 }
 
-/// What comes back for a document without the field `name`, which it may repeat; or why it is refused.
+/// Returns the answers for a document without the field `name`, which the answers may repeat, or the reason why the
+/// document was rejected.
 fn answer(answering: &mut Answering, text: &str, name: &str) -> Result<Vec<Value>, String> {
     let answers = answering.answer_all(Input::new(text.as_bytes(), "users"));
     let answers = answers.map_err(|error| error.to_string())?;
@@ -91,7 +92,7 @@ fn answer(answering: &mut Answering, text: &str, name: &str) -> Result<Vec<Value
     Ok(answers.iter().map(json).collect())
 }
 
-/// Removes fields wherever they are.
+/// Removes fields at any depth.
 fn remove(value: &mut Value, is_removed: &dyn Fn(&str) -> bool) {
     match value {
         Value::Array(items) => items.iter_mut().for_each(|item| remove(item, is_removed)),
@@ -103,7 +104,7 @@ fn remove(value: &mut Value, is_removed: &dyn Fn(&str) -> bool) {
     }
 }
 
-/// Two users, by a column that says where they are.
+/// Two users, given by a column.
 type Users = [&'static str; 2];
 const BY_DISTANCE: Users = ["\"distance_m\":60", "\"distance_m\":90"];
 const BY_SNR: Users = ["\"snr_db\":20", "\"snr_db\":10"];
@@ -112,7 +113,7 @@ fn plain([one, two]: Users) -> String {
     format!(r#"{{"users":[{{{one}}},{{{two}}}]}}"#)
 }
 
-/// Documents with a field for the whole cell: once, by each of its users, and as a column.
+/// Returns documents with a field for the whole cell: once, in each of its users, and as a column.
 fn of_cell([one, two]: Users, name: &str, value: &str) -> [String; 3] {
     let (csv, column) = (value.trim_matches('"'), one.split('"').nth(1).unwrap());
     let [a, b] = [one, two].map(|user| user.split(':').nth(1).unwrap());
@@ -123,7 +124,7 @@ fn of_cell([one, two]: Users, name: &str, value: &str) -> [String; 3] {
     ]
 }
 
-/// Documents in which the second user alone has a field.
+/// Returns documents in which only the second user has a field.
 fn of_user([one, two]: Users, name: &str, value: &str) -> [String; 2] {
     let (csv, column) = (value.trim_matches('"'), one.split('"').nth(1).unwrap());
     let [a, b] = [one, two].map(|user| user.split(':').nth(1).unwrap());
@@ -133,35 +134,35 @@ fn of_user([one, two]: Users, name: &str, value: &str) -> [String; 2] {
     ]
 }
 
-/// The option of a problem that a field of this name sets, and whether data can set it at all.
+/// Returns the option of a problem that a field of this name sets, and its kind.
 fn option_of(about: &About, name: &str) -> Option<(&'static str, ParameterKind)> {
     let mut all = (about.parameters)().into_iter();
     let found = all.find(|(_, names)| names.iter().any(|known| known == name))?.0;
     Some((found.option, found.kind))
 }
 
-/// The value of a field as text of its option.
+/// Returns the value of a field as the text of its option.
 fn as_option(kind: ParameterKind, value: &str) -> String {
     match kind {
-        // The only one is in watts.
+        // The only converted parameter is in watts.
         ParameterKind::Converted(_) => Dbm::from(Watt(value.parse().unwrap())).0.to_string(),
         _ => value.trim_matches('"').to_owned(),
     }
 }
 
-/// A refusal names the field, its value and what to do.
+/// Asserts that an error names the field, its value and what to do.
 fn assert_told(why: &str, (name, value): (&str, &str), text: &str) {
-    // A service class is refused as a whole, what is out of range by its name without the section, and what does not
-    // fit to another parameter by that one, with the value that it should fit to.
+    // A service class is rejected as a whole. A value out of range is named without its section. If two parameters
+    // contradict each other, the error names the other one and the value that it requires.
     let name = name.rsplit('.').next().unwrap();
     let is_value = why.contains(value.trim_matches('"'));
     let told = why.contains(name) || why.contains("a service class of its own") || is_value;
-    let to_do = ["expected", "leave it out"].iter().any(|words| why.contains(words));
+    let to_do = ["expected", "remove it"].iter().any(|words| why.contains(words));
     let says = to_do && why.starts_with("users");
     assert!(told && says, "{name} {value}, {text}: {why}");
 }
 
-/// The rule, for every name that has to be known: a field of the cell sets the option of its name, or is refused.
+/// Tests the rule for all names: a field of the cell sets the option of its name, or is rejected.
 #[test]
 fn no_parameter_is_only_echoed() {
     for about in problems_of_users() {
@@ -172,9 +173,9 @@ fn no_parameter_is_only_echoed() {
         names.retain(|name| !NO_PARAMETERS.contains(&name.as_str()));
         for name in names {
             let plainly = answer(&mut solver, &plain(BY_DISTANCE), &name).unwrap();
-            // No parameter has this number, or is in effect by this name, anywhere.
+            // No parameter has this number or this name as its value.
             for value in ["7.25", "\"rma-nlos\""] {
-                // A user costs something in answers, a phone has a model, and a path loss may be in dB.
+                // Answers contain a cost, users may have a `model` of their own, and a path loss may be in dB.
                 if matches!((name.as_str(), value), ("cost" | "model" | "path_loss", "7.25")) {
                     continue;
                 }
@@ -195,7 +196,7 @@ fn no_parameter_is_only_echoed() {
                 for text in of_user(BY_DISTANCE, &name, value) {
                     match answer(&mut solver, &text, &name) {
                         Err(why) => assert_told(&why, (&name, value), &text),
-                        // What users may say of themselves holds for the one that says it.
+                        // Fields of users apply only to the user that has them.
                         Ok(found) => {
                             let is_own = OF_USERS.contains(&name.as_str());
                             assert!(is_own && found != plainly, "{}: {text}", about.name);
@@ -211,13 +212,13 @@ fn no_parameter_is_only_echoed() {
     }
 }
 
-/// Options that a cell needs before one of them can be another, the other value, and the users.
+/// Returns the options that a cell needs before an option can have another value, and that value.
 fn another(about: &About, option: &str) -> (&'static [(&'static str, &'static str)], &'static str) {
     const RURAL: &[(&str, &str)] = &[("path-loss", "rma-nlos"), ("carrier-ghz", "3.5")];
     const MEASURED: &[(&str, &str)] =
         &[("reference-power-dbm", "10"), ("reference-bandwidth-hz", "1e6")];
     match option {
-        // Of urllc-power it is no budget to spend.
+        // For urllc-power the power is a limit that is not spent in full.
         "max-power-dbm" if about.name == "urllc-power" => (&[], "-30"),
         "max-power-dbm" => (&[], "36"),
         "antennas" => (&[], "4"),
@@ -245,13 +246,13 @@ fn another(about: &About, option: &str) -> (&'static [(&'static str, &'static st
     }
 }
 
-/// The users whose answer depends on an option.
+/// Returns the users whose allocation depends on an option.
 fn users_for(option: &str) -> Users {
     if option.starts_with("reference") { BY_SNR } else { BY_DISTANCE }
 }
 
-/// Every parameter of every problem under every name: what data say of a cell is what the option says, and not nothing.
-/// What one user says alone is refused at the user.
+/// Tests every parameter of every problem under every name: a value in the data has the same effect as the option. A
+/// value that only one user has is rejected with the name of the user.
 #[test]
 fn every_parameter_that_data_give_is_applied() {
     let mut applied = 0;
@@ -292,7 +293,7 @@ fn every_parameter_that_data_give_is_applied() {
                     let to_do = "it is a parameter of the whole cell; give it once for the cell, or the same to all";
                     assert!(why.starts_with(at) && why.contains(to_do), "{told}: {why}");
                     assert!(why.contains(&format!("{name} is ")), "{told}: {why}");
-                    // With the option, the user says what holds.
+                    // With the option, the user repeats the value in effect.
                     let found = answer(&mut by_option, text, &name);
                     assert_eq!(found.as_ref(), Ok(&expected), "{told}: {text}");
                 }
@@ -302,7 +303,8 @@ fn every_parameter_that_data_give_is_applied() {
     assert!(applied > 500, "{applied}");
 }
 
-/// Parameters of random users have no effect on those of a file, which may only repeat the values in effect.
+/// Tests that parameters of random users have no effect on the users of a file, which may only repeat the values in
+/// effect.
 #[test]
 fn parameters_of_random_users_are_only_repeated() {
     for about in problems_of_users() {
@@ -343,7 +345,7 @@ fn parameters_of_random_users_are_only_repeated() {
     }
 }
 
-/// Parameters of one problem are not echoed by another, except where the name is that of a result there.
+/// Tests that parameters of one problem are not copied by another, unless the name is also that of a result.
 #[test]
 fn parameters_of_other_problems_are_rejected() {
     for about in BUILT_IN {
@@ -356,7 +358,7 @@ fn parameters_of_other_problems_are_rejected() {
         for other in BUILT_IN {
             for (parameter, names) in (other.parameters)() {
                 for name in names.iter().filter(|name| option_of(about, name).is_none()) {
-                    // No link of a network has a path loss of such a name.
+                    // No path loss of a link has this name.
                     let word = matches!(
                         parameter.kind,
                         ParameterKind::Word(_) | ParameterKind::Choice(_) | ParameterKind::Name(_)
@@ -385,7 +387,7 @@ fn parameters_of_other_problems_are_rejected() {
     }
 }
 
-/// An answer has the rate and the bandwidth of a user beside its power: results, which set nothing.
+/// Tests that the rate and the bandwidth next to a power in an answer are results and set nothing.
 #[test]
 fn answers_are_accepted_as_data() {
     for name in ["qos-power", "equal-bandwidth", "separable"] {
@@ -405,14 +407,14 @@ fn answers_are_accepted_as_data() {
             assert_eq!(strip(answer(&mut solver, &csv, result)), plainly, "{name}");
         }
     }
-    // The name of a cost is no result.
+    // The name of a cost is not a result.
     let mut solver = solver(named("separable").unwrap(), &Options::default()).unwrap();
     let one = r#"{"users":[{"distance_m":60,"power_w":1,"cost":"delay"},{"distance_m":90}]}"#;
     let why = answer(&mut solver, one, "cost").unwrap_err();
     assert!(why.starts_with("users: user 1: cost is delay, expected log1p"), "{why}");
 }
 
-/// Only a power that a user has makes its rate a result.
+/// Tests that the rate is a result only if the user has a power.
 #[test]
 fn an_empty_power_switches_no_parameter_off() {
     let about = named("qos-power").unwrap();
@@ -443,7 +445,7 @@ fn an_empty_power_switches_no_parameter_off() {
     assert_ne!(strip(&mut usual, &of_users("3")), expected);
 }
 
-/// A cost of samples is in a file, and data decide nothing about what is read: they may only repeat its name.
+/// Tests that data cannot select a file with cost samples; they may only repeat its name.
 #[test]
 fn data_name_no_file_to_read() {
     let folder = tempfile::tempdir().unwrap();
@@ -471,7 +473,7 @@ fn links_honour_their_parameters_and_reject_those_of_cells() {
         for name in names() {
             let plainly = answer(&mut solver, &format!("{{{gains}}}"), &name).unwrap();
             for value in ["7.25", "\"rma-nlos\"", "[7.25,1]"] {
-                // No path loss has such a name.
+                // No path loss has this name.
                 if matches!(name.as_str(), "model" | "path_loss") && !value.starts_with('"') {
                     continue;
                 }
@@ -482,7 +484,7 @@ fn links_honour_their_parameters_and_reject_those_of_cells() {
                 }
             }
         }
-        // One number, or one for each link: as the option says it.
+        // One number, or one for each link, has the same effect as the option.
         for (field, option) in [("noise", "noise"), ("max_power", "p-max")] {
             let mut by_option = self::solver(about, &options(&[(option, "0.25")])).unwrap();
             let expected = answer(&mut by_option, &format!("{{{gains}}}"), field).unwrap();
@@ -501,7 +503,7 @@ fn links_honour_their_parameters_and_reject_those_of_cells() {
     }
 }
 
-/// A file may say what holds anyway, such as an answer that is read again.
+/// Tests that a file may repeat the values in effect, for example if it is an earlier answer.
 #[test]
 fn values_in_effect_are_accepted() {
     let about = named("urllc").unwrap();
@@ -529,7 +531,7 @@ fn values_in_effect_are_accepted() {
             assert_eq!(answer(&mut urllc, text, &field).as_ref(), Ok(&plainly), "{text}");
         }
     }
-    // In watts, as a section, as a text, and not at all.
+    // In watts, in a section, as text, and null.
     for field in [
         r#""max_power_w":10"#,
         r#""cell.max_power_dbm":40.00000000001"#,
@@ -553,7 +555,7 @@ fn values_in_effect_are_accepted() {
     assert_eq!(answer(&mut urllc, csv, "max_power_dbm"), Ok(plainly));
 }
 
-/// A section of the config file sets what is in it, and a section beside a field must agree with it.
+/// Tests that a section of the config file sets its fields, and must agree with a field next to it.
 #[test]
 fn sections_and_fields_agree() {
     let about = named("urllc").unwrap();
@@ -609,7 +611,7 @@ fn sections_and_fields_agree() {
     );
 }
 
-/// Another path loss takes the place of the one in effect, whose own parameters go with it.
+/// Tests that another path loss replaces the one in effect together with its parameters.
 #[test]
 fn data_may_name_another_path_loss() {
     let by_options = [("path-loss", "uma-nlos"), ("carrier-ghz", "3.5")];
@@ -633,7 +635,7 @@ fn data_may_name_another_path_loss() {
     }
 }
 
-/// A path loss by a name that nobody knows is told, and one in dB is the user's own.
+/// Tests that an unknown name of a path loss is reported, and that a path loss in dB is the user's own field.
 #[test]
 fn a_path_loss_is_a_known_name_or_a_number() {
     for about in problems_of_users() {
@@ -645,7 +647,7 @@ fn a_path_loss_is_a_known_name_or_a_number() {
                 of_cell(BY_DISTANCE, "path_loss", &value),
                 of_user(BY_DISTANCE, "path_loss", &value),
             );
-            // What it would need is not to blame.
+            // The error does not blame the parameters that another path loss would need.
             let with = cell[0].replacen('{', "{\"carrier_ghz\":3.5,", 1);
             for text in cell.iter().chain(&user).chain([&with]) {
                 let why = answer(&mut usual, text, "path_loss").unwrap_err();
@@ -667,7 +669,7 @@ fn a_path_loss_is_a_known_name_or_a_number() {
     }
 }
 
-/// Each cell has its own: of a stream, and of a table.
+/// Tests that each cell of a stream and of a table has its own parameters.
 #[test]
 fn each_cell_has_its_own_parameters() {
     let about = named("urllc").unwrap();
@@ -707,7 +709,7 @@ fn a_rejected_parameter_is_told_with_its_place_its_value_and_what_to_do() {
         told("urllc", &format!(r#"{{"cell":"x","max_power_dbm":500,{users}}}"#)),
         "users: cell x: max_power_dbm is 500, expected a power in dBm from -60 to 100"
     );
-    // What a value needs is told like the value; a name that could be taken for more is in quotes.
+    // A missing companion parameter is reported like the value itself. A cell name that could be misread is quoted.
     for (problem, cell, field, says) in [
         ("urllc", "x", r#""path_loss":"free-space""#, "cell x: carrier_ghz is missing"),
         ("urllc", "x", r#""reference_power_dbm":3"#, "cell x: reference_bandwidth_hz is missing"),
@@ -756,7 +758,7 @@ fn a_rejected_parameter_is_told_with_its_place_its_value_and_what_to_do() {
     );
 }
 
-/// A model of the folder that versions before have written.
+/// Loads a model that an earlier version wrote.
 fn model(name: &str) -> Arc<dyn Model> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../anyk-cli/tests/data/models-0.2");
     anyk::load(folder.join(format!("{name}.safetensors"))).unwrap()
@@ -770,7 +772,7 @@ fn allocator(model: &dyn Model, given: &[(&str, &str)]) -> Answering {
     allocating(model, &options).unwrap()
 }
 
-/// A model that knows one cell refuses others that a record describes, since its answer would be for another cell.
+/// Tests that a model for one cell rejects records of other cells, since its allocation would be for the wrong cell.
 #[test]
 fn models_of_one_cell_refuse_another() {
     let of_urllc = ["max_power_dbm", "max_power_w", "antennas", "frame_ms", "path_loss_slope_db"];
@@ -793,7 +795,7 @@ fn models_of_one_cell_refuse_another() {
             let (_, value) = another(model.about(), option);
             for text in of_cell(BY_DISTANCE, field, value) {
                 let why = answer(&mut policy, &text, field).unwrap_err();
-                // By the name of the option, with its value there and here, and what takes any.
+                // The error names the option, its value in the model and in the record, and an alternative.
                 let own = model.home().text(option).unwrap().to_owned();
                 let told = option.replace('-', "_");
                 let here: f64 = as_option(kind, value).parse().unwrap();
@@ -804,7 +806,7 @@ fn models_of_one_cell_refuse_another() {
                 assert!(why.starts_with("users"), "{name}: {why}");
                 assert!(why.contains(&says) && why.ends_with(&end), "{name}: {why}");
             }
-            // Its own cell is accepted, by any of its users.
+            // Its own cell is accepted, from any of its users.
             if matches!(kind, ParameterKind::Converted(_)) {
                 continue;
             }
@@ -820,7 +822,7 @@ fn models_of_one_cell_refuse_another() {
                 );
             }
         }
-        // The cell before is not remembered as one's own.
+        // The previous cell is not remembered.
         let twice = format!(
             "{}\n{}",
             plain(BY_DISTANCE),
@@ -834,7 +836,7 @@ fn models_of_one_cell_refuse_another() {
     }
 }
 
-/// A model for any cell answers for the cell that a record describes, as for the one that options describe.
+/// Tests that a model for any cell gives the same allocation whether a record or the options describe the cell.
 #[test]
 fn models_of_any_cell_honour_what_a_record_sets() {
     for name in ["urllc-any-gnn", "urllc-any-gnn-softmax", "urllc-power", "separable"] {
@@ -875,7 +877,7 @@ fn models_of_any_cell_honour_what_a_record_sets() {
         }
         assert!(honoured > 15, "{name}: {honoured}");
     }
-    // The cost is the model's own.
+    // The cost belongs to the model.
     let model = model("separable");
     let mut policy = allocator(&*model, &[]);
     let own = model.home().text("cost").unwrap().to_owned();
@@ -891,7 +893,7 @@ fn models_of_any_cell_honour_what_a_record_sets() {
     }
 }
 
-/// The names of all objects in a value but those in their own right, such as what a guarantee consists of.
+/// Collects the names of all objects in a value, except in self-contained objects such as a guarantee.
 fn names_in(value: &Value, found: &mut BTreeSet<String>) {
     match value {
         Value::Array(items) => items.iter().for_each(|item| names_in(item, found)),
@@ -907,8 +909,8 @@ fn names_in(value: &Value, found: &mut BTreeSet<String>) {
     }
 }
 
-/// An answer is as good an input as any: every field that it may have is known as one of answers, so that it is not
-/// taken for the user's own.
+/// Tests that an answer is valid input: all fields that it can contain are known as results and are not mistaken for
+/// the user's own fields.
 #[test]
 fn fields_of_answers_are_known_as_such() {
     let near = plain(BY_DISTANCE);

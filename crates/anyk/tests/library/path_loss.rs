@@ -1,6 +1,7 @@
-//! Path losses by name: TR 38.901 against values computed apart from it, what it promises, and what it refuses.
+//! Path-loss models by name: TR 38.901 compared with independently computed values, properties of the models, and
+//! rejected parameters.
 
-// Losses of one formula are compared with themselves.
+// Losses of the same formula are compared exactly.
 #![allow(clippy::unwrap_used, clippy::float_cmp)]
 
 use anyk::Invalid;
@@ -20,7 +21,7 @@ const SCENARIOS: [(&str, Scenario); 7] = [
     ("inf-dh", Scenario::InfDh),
 ];
 
-/// Golden: `data/tr38901.py` computes them from the formulas as the standard states them.
+/// Compares with reference values that `data/tr38901.py` computes from the formulas of the standard.
 #[test]
 fn losses_shadowing_and_line_of_sight_are_the_standards() {
     let mut worst = 0.0f64;
@@ -76,14 +77,14 @@ fn losses_shadowing_and_line_of_sight_are_the_standards() {
     assert!(worst < 1e-9, "{worst}");
 }
 
-/// Those of the standard that a name and a carrier give, with every sight.
+/// Returns all scenarios of the standard at a carrier frequency, with their names.
 fn sites(carrier_ghz: f64) -> impl Iterator<Item = (&'static str, Tr38901)> {
     SCENARIOS
         .into_iter()
         .map(move |(name, scenario)| (name, Tr38901::standard(scenario, carrier_ghz)))
 }
 
-/// Distances over the whole range of a scenario, evenly over their logarithm.
+/// Returns distances over the whole range of a scenario, evenly spaced in their logarithm.
 fn distances(site: &Tr38901, sight: Sight) -> impl Iterator<Item = f64> {
     let (low, high) = site.distances_m(sight);
     let low = low.max(0.1);
@@ -117,19 +118,20 @@ fn losses_are_continuous_at_breakpoints() {
             };
             let step = site.loss_db(Sight::Los, breakpoint_m * (1.0 + 1e-12))
                 - site.loss_db(Sight::Los, breakpoint_m);
-            // That of RMa is stated at the breakpoint's distance in space: the standard itself jumps a little.
+            // The formula of RMa uses the horizontal breakpoint distance as a distance in space, so the standard
+            // itself has a small step.
             let rise_m = site.base_height_m - site.user_height_m;
             let turn_db = 40.0 * (rise_m / breakpoint_m).hypot(1.0).log10();
             let most = if name == "rma" { turn_db } else { 1e-9 };
             assert!(step.abs() <= most, "{name} at {carrier_ghz} GHz: {step}");
-            // And there it turns steep: 40 dB for each decade.
+            // Beyond the breakpoint the slope is 40 dB per decade.
             let decade = |from: f64| {
                 let length = |d: f64| d.hypot(rise_m).log10();
                 let losses = [from, 1.01 * from].map(|d| site.loss_db(Sight::Los, d));
                 (losses[1] - losses[0]) / (length(1.01 * from) - length(from))
             };
             assert!((decade(1.001 * breakpoint_m) - 40.0).abs() < 1e-6, "{name}");
-            // What RMa loses for each metre, beside each decade, adds up where the breakpoint is far.
+            // RMa also has a loss per metre, which is noticeable if the breakpoint is far away.
             assert!(name == "rma" || decade(0.9 * breakpoint_m) < 22.5, "{name}");
         }
     }
@@ -138,7 +140,7 @@ fn losses_are_continuous_at_breakpoints() {
 #[test]
 fn line_of_sight_is_a_probability_and_falls() {
     for (name, site) in sites(3.5) {
-        // Tall users of UMa are the standard's exception: they may see farther than they see near.
+        // Tall users of UMa are the exception in the standard: their probability may increase with distance.
         for user_height_m in [1.5, 1.9] {
             let site = Tr38901 { user_height_m, ..site };
             let seen: Vec<f64> =
@@ -155,7 +157,8 @@ fn line_of_sight_is_a_probability_and_falls() {
     }
 }
 
-/// Table 7.4.1-1, note 1: `h_E` of tall users is 1 m with probability `1/(1 + C)`, else one of 12, 15, …, `h_UT − 1.5`.
+/// Tests table 7.4.1-1, note 1: `h_E` of tall users is 1 m with probability `1/(1 + C)`, else one of 12, 15, …,
+/// `h_UT − 1.5`.
 #[test]
 fn the_environment_of_tall_users_is_drawn() {
     let uma = |user_height_m| Tr38901 { user_height_m, ..Tr38901::standard(Scenario::Uma, 3.5) };
@@ -165,12 +168,12 @@ fn the_environment_of_tall_users_is_drawn() {
             .collect::<Vec<_>>()
     };
     assert!(heights(&uma(13.0), 300.0).iter().all(|&h| h == 1.0));
-    // The least height is the only one to choose from at 13.4 m, and no roof is that low.
+    // At 13.4 m the smallest height is the only choice, since no roof is that low.
     assert!(heights(&uma(13.4), 300.0).iter().all(|&h| h == 1.0));
     let tall = uma(22.5);
     assert!(heights(&tall, 18.0).iter().all(|&h| h == 1.0));
     let drawn = heights(&tall, 300.0);
-    // By hand: C = 0.95^1.5·1.25·27·e^−2 = 4.2293, so 1/(1 + C) = 0.19123.
+    // Computed by hand: C = 0.95^1.5·1.25·27·e^−2 = 4.2293, so 1/(1 + C) = 0.19123.
     let share = |height: f64| drawn.iter().filter(|&&h| h == height).count() as f64 / 1e4;
     assert!((share(1.0) - 0.19123).abs() < 2e-4, "{}", share(1.0));
     for height in [12.0, 15.0, 18.0, 21.0] {
@@ -204,7 +207,7 @@ fn the_papers_is_the_default_under_all_its_names() {
             );
         }
     }
-    // Nothing of the others in what is written, and what was written before there were others is read.
+    // Written files contain no parameters of other models, and older files without the new fields can be read.
     let written = Config::default().to_toml().unwrap();
     assert!(written.contains("[path_loss]\nintercept_db = 35.3\nslope_db = 37.6\n\n"), "{written}");
     let read = Config::from_toml("[path_loss]\nslope_db = 30.0\n").unwrap().validate().unwrap();
@@ -212,7 +215,7 @@ fn the_papers_is_the_default_under_all_its_names() {
     assert!(read.config().to_toml().unwrap().contains("intercept_db = 35.3\nslope_db = 30.0\n"));
 }
 
-/// By hand: 20·log10(4π·100·2.4e9/299792458) = 80.0520 dB.
+/// Compares with the value computed by hand: 20·log10(4π·100·2.4e9/299792458) = 80.0520 dB.
 #[test]
 fn free_space_is_friis() {
     let values = [(PathLossParameter::Carrier, 2.4)];
@@ -234,7 +237,7 @@ fn names_are_read_as_they_are_written() {
         assert_eq!(read.validate().unwrap().path_loss(), system.path_loss());
         let json = serde_json::to_string(system.config()).unwrap();
         assert_eq!(&serde_json::from_str::<Config>(&json).unwrap(), system.config());
-        // With line of sight drawn, nothing that asks for a gain at a distance gets an answer.
+        // If the line of sight is random, everything that needs a gain at a distance reports an error.
         let random = system.path_loss().checked_gain(100.0).is_err();
         assert_eq!(
             (random, system.refuse_random_path_loss().is_err()),
@@ -255,7 +258,7 @@ fn distances_are_held_to_the_standards() {
         ("umi-nlos", 10.0, 5000.0),
         ("rma-los", 10.0, 10_000.0),
         ("rma-nlos", 10.0, 5000.0),
-        // Antennas 6.5 m above each other are never too near.
+        // Antennas that differ by 6.5 m in height are never too close.
         ("inf-los", 0.0, (600.0f64 * 600.0 - 6.5 * 6.5).sqrt()),
         ("inf-dl-nlos", 1.0, 600.0),
         ("free-space", 1.0, 1e5),
@@ -287,7 +290,7 @@ fn distances_are_held_to_the_standards() {
             .to_string(),
         "distance_m is 0.5, expected a number of metres from 1 to 100000"
     );
-    // A road that leaves the range is refused.
+    // A road outside the range is rejected.
     for (min_distance_m, cell_radius_m, field) in
         [(5.0, 250.0, "road.min_distance_m is 5"), (50.0, 5001.0, "road.cell_radius_m is 5001")]
     {
@@ -304,8 +307,8 @@ fn distances_are_held_to_the_standards() {
     }
 }
 
-/// Every parameter of every path loss: its ends are accepted, what lies beyond them is refused, and one without
-/// meaning is refused whatever it is.
+/// Tests every parameter of every path loss: the ends of the range are accepted, values beyond them are rejected, and
+/// a parameter that does not apply is always rejected.
 #[test]
 fn parameters_are_held_to_the_standards() {
     use PathLossParameter as P;
@@ -346,7 +349,7 @@ fn parameters_are_held_to_the_standards() {
             };
             let heights = name.starts_with("inf") && parameter.name().contains("height");
             for value in [accepted.low, accepted.high] {
-                // Those of a factory are also held to each other.
+                // The heights of a factory must also be consistent with each other.
                 assert!(heights || with(parameter, value).is_ok(), "{name} {field} {value}");
             }
             for value in [accepted.low - 1e-3, accepted.high + 1e-3, f64::NAN, f64::INFINITY] {
@@ -364,7 +367,7 @@ fn parameters_are_held_to_the_standards() {
             );
         }
     }
-    // Base stations of factories stand where their names say.
+    // Base stations of factories must be within or above the clutter, as their names say.
     for (name, parameter, value, words) in [
         (
             "inf-sl",
@@ -400,7 +403,7 @@ fn parameters_are_held_to_the_standards() {
 
 const ROAD: Road = Road { min_distance_m: 50.0, cell_radius_m: 250.0 };
 
-/// What users lose beyond the loss at their distances, dB.
+/// Returns the path loss, the distances of random users, and their losses in dB.
 fn drawn(name: &str, shadowing: Option<Shadowing>, size: usize) -> (PathLoss, Vec<f64>, Vec<f64>) {
     let path_loss = config(name, &[CARRIER]).validate().unwrap().path_loss();
     let gains = sample_gains_db(&ROAD, &path_loss, shadowing, 1, size, 0);
@@ -436,7 +439,7 @@ fn shadowing_has_the_stated_deviation() {
         let error = sigma_db / (size as f64).sqrt();
         assert!(mean.abs() < 4.0 * error, "{name}: mean {mean}");
         assert!((deviation - sigma_db).abs() < 4.0 * error / 2f64.sqrt(), "{name}: {deviation}");
-        // None without it.
+        // Without shadowing, the losses are exact.
         let (_, distances, losses) = drawn(name, None, 100);
         let same = |(d, loss): (f64, f64)| (loss + path_loss.gain_db(d).0).abs() < 1e-12;
         assert!(distances.into_iter().zip(losses).all(same), "{name}");
@@ -459,14 +462,14 @@ fn users_are_in_line_of_sight_as_often_as_the_standard_says() {
             variance += chance * (1.0 - chance);
         }
         assert!((seen - expected).abs() < 4.0 * variance.sqrt(), "{name}: {seen} {expected}");
-        // Shadowing moves the losses of the same users, and changes nobody's line of sight.
+        // Shadowing changes the losses of the same users but not their line of sight.
         let (_, _, shadowed) = drawn(name, Some(Shadowing::Deviation(0.1)), size);
         let near = |(a, b): (&f64, f64)| (a - b).abs() < 1.0;
         assert!(losses.iter().zip(shadowed).all(near), "{name}");
     }
 }
 
-/// Tall users of UMa beyond the breakpoint of a high environment lose more than at 1 m.
+/// Tests that tall users of UMa beyond the breakpoint of a high environment lose more than at 1 m.
 #[test]
 fn tall_users_of_uma_draw_their_environment() {
     let values = [(PathLossParameter::Carrier, 0.5), (PathLossParameter::UserHeight, 22.5)];

@@ -44,8 +44,8 @@ fn trained(settings: &PowerTrainSettings, output: PowerOutput) -> PowerPolicy {
     train_power(settings, output, &mut Session::new(&Silent)).unwrap()
 }
 
-/// Seeds whose networks died while sums of messages went in as they are: all of them learn. A network that gives every
-/// link the same power is at 78 % of WMMSE here.
+/// Tests seeds whose networks collapsed when sums of messages were not scaled: all of them learn now. Equal power
+/// reaches 78 % of WMMSE here.
 #[test]
 fn no_training_dies() {
     for seed in [2, 4, 10, 78] {
@@ -57,7 +57,7 @@ fn no_training_dies() {
     }
 }
 
-/// Σ_k r_k·o_k has the gradient that the backward pass says, at random parameters.
+/// Tests that the backward pass returns the gradient of Σ_k r_k·o_k at random parameters.
 #[test]
 fn gradients_by_finite_differences() {
     for aggregator in Aggregator::ALL {
@@ -91,7 +91,7 @@ fn gradients_by_finite_differences() {
             network.forward(&parameters, &graph, &mut tape);
             network.backward(&parameters, &graph, &mut tape, &weights, &mut gradient);
             let scale = gradient.iter().fold(1e-3, |most: f64, value| most.max(value.abs()));
-            // A step across the kink of a relu makes a difference quotient of its own.
+            // A step across the kink of a relu gives a wrong difference quotient.
             let off = gradient
                 .iter()
                 .zip(&numeric)
@@ -105,7 +105,7 @@ fn gradients_by_finite_differences() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
-    /// Links in another order get their powers in that order, whatever the output.
+    /// Tests that links in another order get their powers in that order, for every output.
     #[test]
     fn powers_move_with_the_links(
         seed in 0u64..1000,
@@ -142,8 +142,8 @@ proptest! {
             let policy = base.with_output(output);
             let (mut one, mut two) = (policy.allocator(), policy.allocator());
             let (before, after) = (one.shares(&first), two.shares(&second));
-            // Sums in another order differ in the last bits, which may turn a close decision: then the
-            // two schedules must be as good as each other.
+            // Sums in another order differ in the last bits, which may change a close decision. Then the two
+            // schedules must be equally good.
             let same = order.iter().zip(after).all(|(&from, share)| (before[from] - share).abs() < 1e-4);
             let (a, b) = (problem.sum_rate_bits(before), moved.sum_rate_bits(after));
             prop_assert!(same || (output.is_schedule() && (a - b).abs() < 0.05 * a), "{output:?}");
@@ -152,7 +152,7 @@ proptest! {
     }
 }
 
-/// No schedule that is learned is above the best one.
+/// Tests that no learned schedule is better than the best one.
 #[test]
 fn learned_schedules_are_never_above_the_exact_optimum() {
     for scenario in [Scenario::Dense, D2D()] {
@@ -176,7 +176,7 @@ fn learned_schedules_are_never_above_the_exact_optimum() {
     }
 }
 
-/// Trained for a few hundred steps, the outputs with a size law of their own hold at other sizes.
+/// Tests that outputs with their own size law work at other sizes after a few hundred training steps.
 #[test]
 fn a_short_training_serves_other_sizes() {
     let mut dense = small(Scenario::Dense);
@@ -210,7 +210,7 @@ fn labels_train_too() {
     }
 }
 
-/// The same bits whatever the number of threads.
+/// Tests that the bits do not depend on the number of threads.
 #[test]
 fn training_is_deterministic() {
     let settings = PowerTrainSettings { steps: 150, ..small(D2D()) };
@@ -248,7 +248,8 @@ fn model_files_come_back_and_damage_is_found() {
     }
 }
 
-/// With all paths kept, the sparse iteration is the dense one; with far paths summed, nearly so.
+/// Tests that the sparse iteration equals the dense one if all paths are kept, and is close to it if far paths are
+/// summed.
 #[test]
 fn sparse_wmmse_beside_the_dense() {
     let problem = D2D().draw(3, 40, 0).unwrap();
@@ -265,7 +266,7 @@ fn sparse_wmmse_beside_the_dense() {
     assert!((rate / problem.sum_rate_bits(dense) - 1.0).abs() < 0.02);
 }
 
-/// Neighbours, gains and sums of the far paths, against the definition.
+/// Compares neighbours, gains and sums of the far paths with their definition.
 #[test]
 fn sparse_networks_by_their_definition() {
     for (scenario, threshold, size) in [

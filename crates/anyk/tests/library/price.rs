@@ -1,4 +1,5 @@
-//! The price policy and certified answers: feasible whatever was learned, near the optimum at any number of users.
+//! Price policy and certified allocations: feasible for any learned parameters, and near the optimum for any number
+//! of users.
 
 #![allow(clippy::unwrap_used)]
 
@@ -35,10 +36,10 @@ fn train(settings: &PriceSettings) -> PricePolicy {
 
 static POLICY: LazyLock<PricePolicy> = LazyLock::new(|| train(&short(1)));
 
-/// Trained in full.
+/// Policy from a complete training run.
 static FULL: LazyLock<PricePolicy> = LazyLock::new(|| train(&PriceSettings::preset(5)));
 
-/// The same policy with other parameters.
+/// Returns the same policy with other parameters.
 fn with_parameters(parameters: Vec<f64>) -> Result<PricePolicy, ModelError> {
     PricePolicy::new(POLICY.record().clone(), parameters, None)
 }
@@ -65,7 +66,7 @@ fn arbitrary_cell() -> impl Strategy<Value = Urllc> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(40))]
 
-    /// Served whenever the solver serves, within the budget and certified, at random parameters as well.
+    /// Tests at random parameters that the policy serves whenever the solver does, within the budget and certified.
     #[test]
     fn feasible_whatever_was_learned(
         problem in arbitrary_cell(), noise in prop::collection::vec(-3.0f64..3.0, 200), wild in any::<bool>(),
@@ -92,7 +93,7 @@ proptest! {
         }
     }
 
-    /// Permuting users permutes their answers.
+    /// Tests that permuting users permutes their allocations.
     #[test]
     fn equivariant(problem in arbitrary_cell(), seed in any::<u64>()) {
         let size = problem.size();
@@ -118,8 +119,8 @@ proptest! {
         }
     }
 
-    /// Any powers and bandwidths: what is certified holds by the independent judge, nothing is raised by
-    /// more than needed, and who is not certified cannot be.
+    /// Tests arbitrary powers and bandwidths. The judge confirms what is certified, no bandwidth is raised more than
+    /// needed, and users without a certificate cannot be certified.
     #[test]
     fn certificates_are_never_wrong(
         problem in arbitrary_cell(),
@@ -160,13 +161,13 @@ proptest! {
         prop_assert_eq!(lowered, certificate.lowered_users);
         prop_assert!((added_hz - certificate.added_bandwidth_hz).abs() <= 1e-9 * (1.0 + added_hz.abs()));
         prop_assert_eq!(certificate.is_complete(), certificate.too_weak.is_empty());
-        // Certified once, there is nothing left to do.
+        // A second certification changes nothing.
         let again = Certifier::default().certify(&problem, &mut allocation);
         prop_assert_eq!((again.raised_users, again.lowered_users), (0, 0));
     }
 }
 
-/// A certifier that has met other cells is as good as a new one, and does again only what it must.
+/// Tests that a certifier that has seen other cells works like a new one and repeats only the necessary steps.
 #[test]
 fn a_certifier_keeps_cells_apart() {
     let [usual, strict, rare] = classes();
@@ -227,7 +228,7 @@ fn extreme_gains_and_budgets() {
     }
 }
 
-/// Budgets that are only just enough, down to the last digits.
+/// Tests budgets that are barely sufficient, to the last digits.
 #[test]
 fn the_edge_of_feasibility_is_the_solvers() {
     let gains = [60.0, 90.0, 240.0].map(|d| SYSTEM.path_loss().gain(d));
@@ -244,7 +245,7 @@ fn the_edge_of_feasibility_is_the_solvers() {
     }
 }
 
-/// The targets, on cells of another seed than the test set's.
+/// Tests the targets on cells with another seed than the test set.
 #[test]
 fn near_the_optimum_at_every_size() {
     let sizes = [1, 2, 5, 10, 50, 200, 1000];
@@ -257,7 +258,7 @@ fn near_the_optimum_at_every_size() {
     }
 }
 
-/// The price of ten users, kept for any number of them: powers keep the shape that they have there.
+/// Tests the price of ten users, kept for any number of them: the powers keep the distribution of ten users.
 #[test]
 fn a_fixed_price_is_right_at_its_own_size_alone() {
     let sizes = [10, 1000];
@@ -271,7 +272,7 @@ fn a_fixed_price_is_right_at_its_own_size_alone() {
     let set = TestSet::draw(&SYSTEM, &sizes, 10, 99).unwrap();
     let results = set.evaluate(&softmax.allocator(), &Silent).unwrap();
     assert!(results[0].gap_percent < 0.1 && results[1].gap_percent > 0.3, "{results:?}");
-    // A file keeps the price.
+    // The model file keeps the price.
     let read = PricePolicy::from_bytes(&softmax.to_bytes().unwrap()).unwrap();
     assert_eq!(read.record(), softmax.record());
     for price in [f64::NAN, f64::INFINITY, -201.0] {
@@ -280,7 +281,7 @@ fn a_fixed_price_is_right_at_its_own_size_alone() {
     }
 }
 
-/// One model, trained in the paper's cell, in cells with other antennas, budgets and service classes.
+/// Tests one model, trained in the paper's cell, in cells with other antennas, budgets and service classes.
 #[test]
 fn one_training_follows_the_optimum_under_other_conditions() {
     let policy = &*FULL;
@@ -319,7 +320,7 @@ fn trainings_are_reproducible_and_models_round_trip() {
     let bytes = POLICY.to_bytes().unwrap();
     assert_eq!(train(&settings).to_bytes().unwrap(), bytes);
     assert_ne!(train(&short(2)).to_bytes().unwrap(), bytes);
-    // By its problem, and by its kind.
+    // Read with the registry, and as a price policy.
     let loaded = read_model(&bytes).unwrap();
     let said = loaded.describe();
     assert!(said.contains("urllc") && said.contains("price"), "{said}");
@@ -365,7 +366,7 @@ fn what_was_not_trained_on_is_flagged() {
     };
     let usual = ServiceClass::default();
     let other = ServiceClass { epsilon: 2e-7, packet_bits: 1000.0, arrival_rate: 0.05 };
-    // Ten users, any budget from hardly enough on.
+    // Ten users, with any budget from a barely sufficient one.
     let problem = Urllc::uniform(&SYSTEM, [near; 10]).unwrap();
     let least_w = Certifier::default().least_power_w(&problem);
     for budget_w in [1.01 * least_w, SYSTEM.max_power_w(), 1e6 * least_w] {
@@ -381,8 +382,8 @@ fn what_was_not_trained_on_is_flagged() {
     assert_eq!(strict[1], "antennas 128.00, trained 1.00 to 64.00");
 }
 
-/// With a known law no user needs more than it gets, at any size: the margin of a calibration is 1, and what is
-/// calibrated at one size holds at the others.
+/// Tests that with a known distribution no user needs more than it gets, at any size: a calibration gives a margin of
+/// 1, and its guarantee for one size holds at the others.
 #[test]
 fn a_calibration_has_nothing_to_add() {
     let settings = CalibrationSettings {
@@ -399,13 +400,13 @@ fn a_calibration_has_nothing_to_add() {
     let judge = true_bandwidth(&SYSTEM, &FadingLaw::Rayleigh).unwrap();
     for (size, cells) in [(1, 200), (100, 20), (1000, 5)] {
         let factors = required_factors(&*POLICY, &judge, size, cells, 5, Judged::All).unwrap();
-        // Up to what the judge rounds up by.
+        // Up to the amount by which the judge rounds up.
         let most = factors.iter().fold(0.0f64, |most, factor| most.max(*factor));
         assert!(most < 1.0 + 1e-8, "{size}: {most}");
     }
 }
 
-/// The interface that a learned `b` implements: decreasing, from the fold on.
+/// Tests the interface of a learned `b`: it decreases and starts at the fold.
 #[test]
 fn known_bandwidths_fall_and_end_at_the_fold() {
     let problem = Urllc::uniform(&SYSTEM, [1e-10]).unwrap();

@@ -1,6 +1,6 @@
-//! The public API of the library, as a text in the repository: a change of it is seen in a diff.
+//! Public API of the library as a text file in the repository, so that a diff shows every change.
 //!
-//! `ANYK_UPDATE_API=1 cargo test -p anyk --test library public_api` writes the text anew.
+//! `ANYK_UPDATE_API=1 cargo test -p anyk --test library public_api` writes the file again.
 
 #![allow(clippy::unwrap_used)]
 
@@ -15,7 +15,7 @@ fn source(relative: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(relative)
 }
 
-/// The file of a module, by its path in the crate.
+/// Returns the source of a module, by its path in the crate.
 fn file_of(module: &[String]) -> Option<syn::File> {
     let path = module.iter().fold(source("src"), |path, name| path.join(name));
     let files = [path.join("mod.rs"), path.with_extension("rs"), path.join("lib.rs")];
@@ -23,7 +23,7 @@ fn file_of(module: &[String]) -> Option<syn::File> {
     Some(syn::parse_file(&text).unwrap())
 }
 
-/// Tokens as a person writes them.
+/// Returns tokens as formatted source text.
 fn text(tokens: &impl ToTokens) -> String {
     let mut text = tokens.to_token_stream().to_string();
     for (from, to) in [
@@ -58,7 +58,7 @@ fn is_public(visibility: &Visibility) -> bool {
     matches!(visibility, Visibility::Public(_))
 }
 
-/// All that is found, and the functions with a tuple as an argument.
+/// Lines of the API, and the functions with a tuple as an argument.
 #[derive(Default)]
 struct Api {
     lines: BTreeSet<String>,
@@ -80,7 +80,7 @@ impl Api {
         self.lines.insert(format!("fn {path}::{name}{rest}"));
     }
 
-    /// The items of a module that is public, under the path that users write.
+    /// Adds the items of a public module, under the path that users write.
     fn module(&mut self, module: &[String], all: &[syn::File]) {
         let Some(file) = file_of(module) else { return };
         let path = [&["anyk".to_owned()], module].concat().join("::");
@@ -96,7 +96,7 @@ impl Api {
         }
     }
 
-    /// What a `pub use` names.
+    /// Adds the names in a `pub use`.
     fn used(&mut self, tree: &UseTree, module: &[String], from: &[String], all: &[syn::File]) {
         let path = [&["anyk".to_owned()], module].concat().join("::");
         match tree {
@@ -179,7 +179,7 @@ impl Api {
         }
     }
 
-    /// Public methods of a type, wherever they are.
+    /// Adds the public methods of a type from all files.
     fn methods(&mut self, name: &str, path: &str, all: &[syn::File]) {
         let blocks = all.iter().flat_map(|file| &file.items);
         for item in blocks {

@@ -1,7 +1,7 @@
-//! b(u) as a function: exact to 1e-12, decreasing, convex, and its table within its bound, for
-//! service classes and antenna numbers far from the paper's.
+//! Required bandwidth b(u) as a function: exact to 1e-12, decreasing, convex, and with a table within its error
+//! bound, for service classes and antenna numbers far from the paper's.
 
-// The lint's own exception for tests does not reach the helpers of integration tests.
+// Clippy's exception for tests does not cover helpers of integration tests.
 #![allow(clippy::unwrap_used)]
 
 use anyk::qos::{BandwidthTable, RequiredBandwidth};
@@ -9,8 +9,8 @@ use anyk::qos::{Qos, ServiceClass};
 use anyk::{Config, tolerance};
 use proptest::prelude::*;
 
-/// Classes and cells over the whole range that the config accepts, in spirit: six decades of ε,
-/// two of packet size, three of arrivals, 1 to 64 antennas.
+/// Returns classes and cells over most of the range that the config accepts: six decades of ε, two of packet size,
+/// three of arrivals, 1 to 64 antennas.
 fn arbitrary_qos() -> impl Strategy<Value = Qos> {
     (1u32..64, -9.0f64..-2.0, 20.0f64..2000.0, -2.0f64..0.7, 1.0f64..20.0).prop_map(
         |(antennas, log_epsilon, packet_bits, log_rate, delay_frames)| {
@@ -31,8 +31,8 @@ fn arbitrary_qos() -> impl Strategy<Value = Qos> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 
-    /// At b(u) the QoS holds with equality; a little less bandwidth breaks it. The width of "a
-    /// little" is the promised relative error.
+    /// Tests that the QoS holds with equality at b(u), and fails if the bandwidth is reduced by the guaranteed
+    /// relative error.
     #[test]
     fn exact_form_is_the_root(qos in arbitrary_qos(), rise in 0.001f64..40.0) {
         let required = RequiredBandwidth::new(qos.clone());
@@ -45,7 +45,7 @@ proptest! {
         let width = tolerance::EXACT_BANDWIDTH.max(2e-14 / rise.sqrt());
         prop_assert!(margin(1.0 + width) > 0.0, "{}", margin(1.0 + width));
         prop_assert!(margin(1.0 - width) < 0.0, "{}", margin(1.0 - width));
-        // It is the least root: none further down.
+        // It is the smallest root: there is none below.
         for factor in [0.9, 0.5, 0.1] {
             prop_assert!(margin(factor) < 0.0);
         }
@@ -62,7 +62,7 @@ proptest! {
         prop_assert!((slope / numeric - 1.0).abs() < 1e-5, "{slope} {numeric}");
     }
 
-    /// Decreasing and convex in u, as the dual decomposition and its certificate need.
+    /// Tests that b is decreasing and convex in u, as the dual decomposition and its certificate require.
     #[test]
     fn decreasing_and_convex(qos in arbitrary_qos(), rise in 0.001f64..40.0, more in 0.01f64..2.0) {
         let required = RequiredBandwidth::new(qos);
@@ -79,7 +79,8 @@ proptest! {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
-    /// The table keeps its own bound at 400 places it was not built on, and the bound its promise.
+    /// Tests that the table is within its own bound at 400 points that are not nodes, and that the bound is within
+    /// the guaranteed one.
     #[test]
     fn table_is_within_its_bound(qos in arbitrary_qos(), shift in 0.0f64..1.0) {
         let table = BandwidthTable::new(qos);
@@ -87,13 +88,12 @@ proptest! {
         prop_assert!(table.slope_error_bound() <= tolerance::TABLE, "{}", table.slope_error_bound());
         let least = table.exact().min_received_w();
         for i in 0..400 {
-            // Denser towards the fold; the last ones lie beyond the table, where the exact form
-            // answers.
+            // Denser towards the fold. The last points are beyond the table, where the exact form is used.
             let w = 10.2 * (f64::from(i) + shift) / 400.0;
             let received_w = least * (w * w + 1e-12).exp();
             let (fast, exact) = (table.at(received_w).unwrap(), table.exact().at(received_w).unwrap());
             let error = (fast.bandwidth_hz / exact.bandwidth_hz - 1.0).abs();
-            // Next to the fold b moves with the last bits of u.
+            // Near the fold, b changes with the last bits of u.
             let nudged = table.exact().at(received_w * (1.0 + 32.0 * f64::EPSILON)).unwrap();
             let moved = (nudged.bandwidth_hz / exact.bandwidth_hz - 1.0).abs();
             let rounding = moved.max(1e-15 / w.max(1e-6));

@@ -1,5 +1,5 @@
-//! Bring your own problem: optima against closed forms, nested bisection and the paper's own problems; costs that
-//! are none; weights; and the price policy at any size.
+//! User-defined problems: optima compared with closed forms, nested bisection and the paper's own problems; invalid
+//! costs; weights; and the price policy at any size.
 
 #![allow(clippy::unwrap_used)]
 
@@ -28,13 +28,13 @@ fn paper() -> System {
     Config::default().validate().unwrap()
 }
 
-/// Gains over so many decades, evenly in their logarithm.
+/// Returns gains over this many decades, uniform in their logarithm.
 fn gains(size: usize, decades: f64, seed: u64) -> Vec<f64> {
     let mut rng = realization_rng(seed, size, 0);
     (0..size).map(|_| 10f64.powf(decades * (rng.random::<f64>() - 0.5))).collect()
 }
 
-/// Solves, and compares the answer with the judge's.
+/// Solves a problem, and returns the solution with the judge's verdict on it.
 fn judged(problem: &Separable) -> (SeparableSolution, SeparableAssessment) {
     let solution = SeparableSolver::default().solve(problem);
     assert!(solution.duality_gap >= 0.0);
@@ -47,7 +47,7 @@ fn judged(problem: &Separable) -> (SeparableSolution, SeparableAssessment) {
     (solution, verdict)
 }
 
-/// Solves a problem whose optimum is proved, and whose marginal costs are equal to 1e-6.
+/// Solves a problem, and asserts that the solution is optimal and its marginal costs are equal to 1e-6.
 fn solved(problem: &Separable) -> SeparableSolution {
     let (solution, verdict) = judged(problem);
     assert!(solution.outcome.is_optimal(), "{}", solution.duality_gap);
@@ -55,7 +55,7 @@ fn solved(problem: &Separable) -> SeparableSolution {
     solution
 }
 
-/// The place where a function that falls is a value.
+/// Returns the point at which a decreasing function has a value.
 fn falling(value: f64, (mut low, mut high): (f64, f64), f: impl Fn(f64) -> f64) -> f64 {
     for _ in 0..200 {
         let middle = if low > 0.0 { (low * high).sqrt() } else { 0.5 * (low + high) };
@@ -64,7 +64,7 @@ fn falling(value: f64, (mut low, mut high): (f64, f64), f: impl Fn(f64) -> f64) 
     0.5 * (low + high)
 }
 
-/// The optimum of costs with a known derivative, by bisection of the price and of each user's answer.
+/// Computes the optimum of costs with a known derivative by bisection over the price and over each user's amount.
 fn by_bisection(
     (gains, budget): (&[f64], f64),
     range: (f64, f64),
@@ -78,7 +78,7 @@ fn by_bisection(
     answer(price)
 }
 
-/// Sum rate: powers up to one water level, those under it dry.
+/// Computes the optimal powers for the sum rate: up to a common water level, and 0 for users above it.
 fn water_filling(gains: &[f64], budget: f64) -> Vec<f64> {
     let mut sorted = gains.to_vec();
     sorted.sort_by(|a, b| b.total_cmp(a));
@@ -120,7 +120,7 @@ fn water_filling_with_dry_channels() {
     }
 }
 
-/// Proportionally fair rates: −ln ln(1 + u), infinite for a user without any.
+/// Tests proportionally fair rates: −ln ln(1 + u), which is infinite for a user without power.
 #[test]
 fn proportionally_fair_rates() {
     let marginal = |u: f64| 1.0 / ((1.0 + u) * u.ln_1p());
@@ -143,7 +143,7 @@ fn proportionally_fair_rates() {
     }
 }
 
-/// Energy of a bit for each user until a deadline, in which they take turns: `u·(2^(1/u) − 1)` of a time `u`.
+/// Tests the energy per bit of users that take turns until a deadline: `u·(2^(1/u) − 1)` for the time `u`.
 #[test]
 fn energy_at_a_deadline() {
     let energy = |u: f64| u * ((1.0 / u).exp2() - 1.0);
@@ -165,7 +165,8 @@ fn energy_at_a_deadline() {
     }
 }
 
-/// (P1) is this problem, with the bandwidth that a received power needs as the cost: nothing serves under its fold.
+/// Tests (P1) as a special case, with the required bandwidth at a received power as the cost. Below the fold, no
+/// bandwidth is sufficient.
 #[test]
 fn p1_is_a_special_case() {
     let system = paper();
@@ -194,7 +195,7 @@ fn p1_is_a_special_case() {
             assert!((x / power_w - 1.0).abs() < 1e-5, "K = {size}: {x} {power_w}");
         }
     }
-    // Half of what they need at least: that is told, with who could be served.
+    // Half of the smallest power: the solver reports this and the users that can be served.
     let problem = Separable::uniform(cost, [1e-10, 1e-13], 1.5 * least_w / 1e-13).unwrap();
     assert!(solver.solve(&problem).outcome.is_optimal());
     let problem =
@@ -207,8 +208,8 @@ fn p1_is_a_special_case() {
     }
 }
 
-/// (P5) is this problem, with what is missing of the rate as the cost: flat where nothing is, and with a budget that
-/// is not used up everyone gets what that takes and no more.
+/// Tests (P5) as a special case, with the missing rate as the cost. It is flat at 0, and if the budget is not used
+/// up, each user gets only the power that it needs.
 #[test]
 fn p5_is_a_special_case() {
     let system = paper();
@@ -234,7 +235,7 @@ fn p5_is_a_special_case() {
     assert!(verdict.kkt_residual < 1e-9 && verdict.objective.abs() < 1e-3, "{verdict:?}");
 }
 
-/// Straight costs: what users take jumps with the price. The best gains are filled one after the other.
+/// Tests linear costs, for which the amounts jump with the price. The users with the best gains are filled first.
 #[test]
 fn straight_costs_are_filled_in_order() {
     let line = Arc::new(Cost::from_fn((0.0, 5.0), |u| (1.0 - u).max(0.0)).unwrap());
@@ -265,7 +266,8 @@ fn straight_costs_are_filled_in_order() {
     }
 }
 
-/// Through the samples, in any order; as near to the function as a convex one must be; and the same optimum.
+/// Tests that sampled costs pass through the samples in any order, are as close to the function as convexity
+/// requires, and have the same optimum.
 #[test]
 fn samples_stand_for_their_function() {
     let f = |u: f64| 1.0 / (1.0 + u);
@@ -292,7 +294,8 @@ fn samples_stand_for_their_function() {
         assert!(marginal <= least + 1e-12, "{u}");
         least = marginal;
     }
-    // By hand: from 0 to 1 the cost may fall at once to the line through the other two, 0.3 under the middle.
+    // Computed by hand: from 0 to 1 the cost may drop immediately to the line through the other two samples, which is
+    // lower by 0.3 at the start of the interval.
     let three = Cost::from_samples(&[(0.0, 1.0), (1.0, 0.5), (2.0, 0.3)]).unwrap();
     assert!((three.between_samples().unwrap() - 0.3 / 0.7).abs() < 1e-12);
     let whole = Arc::new(Cost::from_fn((0.0, 100.0), f).unwrap());
@@ -302,7 +305,7 @@ fn samples_stand_for_their_function() {
     assert!((a / b - 1.0).abs() < 1e-4, "{a} {b}");
 }
 
-/// Two costs side by side: users of both pay one price.
+/// Tests two kinds of costs in one problem: users of both have the same price.
 #[test]
 fn classes_share_a_price() {
     let rate = Arc::new(Cost::from_fn((0.0, 1e3), |u| -u.ln_1p()).unwrap());
@@ -318,7 +321,7 @@ fn classes_share_a_price() {
         };
         assert!((x - exact).abs() < 1e-7, "{x} {exact}");
     }
-    // Everyone the same is worse, and within the budget.
+    // Equal amounts are worse, and within the budget.
     let mut equal = Vec::new();
     assert!(EqualShares.serve(&problem, &mut equal).is_served());
     let verdict = problem.assess(&equal).unwrap();
@@ -326,7 +329,7 @@ fn classes_share_a_price() {
     assert!(verdict.kkt_residual > 0.1);
 }
 
-/// What is no cost is refused with the places and values that show it, and nothing panics.
+/// Tests that an invalid cost is rejected with the points and values that show the fault, and that nothing panics.
 #[test]
 fn what_is_no_cost_is_refused() {
     let of = |range: (f64, f64), f: fn(f64) -> f64| Cost::from_fn(range, f).unwrap_err();
@@ -375,7 +378,7 @@ fn what_is_no_cost_is_refused() {
     assert_eq!(bent, CostError::NotConvex { u: [0.0, 1.0, 2.0], value: [1.0, 0.9, 0.0] });
 }
 
-/// Ranges of many decades and costs of many decades have their optimum, too.
+/// Tests ranges and costs of many decades.
 #[test]
 fn wide_ranges() {
     let cost = Arc::new(Cost::from_fn((0.0, 1e90), |u| 1.0 / (1.0 + u)).unwrap());
@@ -393,7 +396,8 @@ fn wide_ranges() {
     assert!((solution.amounts.iter().sum::<f64>() - 20.0).abs() < 1e-10);
 }
 
-/// A random convex, decreasing function with kinks, flat parts and steep ends, and the places of its kinks.
+/// Returns a random convex, decreasing function with kinks, flat parts and steep ends, and the positions of its
+/// kinks.
 fn random_convex(rng: &mut ChaCha8Rng, high: f64) -> (impl Fn(f64) -> f64 + use<>, Vec<f64>) {
     let mut place = || high * 10f64.powf(-6.0 * rng.random::<f64>());
     let kinks: Vec<f64> = (0..4).map(|_| place()).collect();
@@ -414,14 +418,14 @@ fn random_convex(rng: &mut ChaCha8Rng, high: f64) -> (impl Fn(f64) -> f64 + use<
         };
         let bent: f64 = kinks.iter().zip(&weights).map(|(b, w)| w * (1.0 - u / b).max(0.0)).sum();
         let square = weights[4] * (1.0 - u / kinks[0]).max(0.0).powi(2);
-        // At least one part falls.
+        // At least one part decreases.
         let first = if weights[..5].iter().all(|w| *w <= 0.0) || kind > 4 { 1.0 } else { 0.0 };
         weights[5] * offset + smooth + bent + square + first * (1.0 - u / kinks[1]).max(0.0)
     };
     (f, places)
 }
 
-/// Tabulates and solves a random case; an error says what leaves its bound.
+/// Tabulates and solves a random case, and returns an error if something exceeds its bound.
 fn random_case(case: u64) -> Result<(), String> {
     let mut rng = realization_rng(case, 1, 0);
     let high = 10f64.powf(8.0 * rng.random::<f64>() - 3.0);
@@ -448,7 +452,7 @@ fn random_case(case: u64) -> Result<(), String> {
     if solution.duality_gap > 1e-6 {
         return Err(format!("the gap is {:e}", solution.duality_gap));
     }
-    // Some of one user's amount for another, by the function itself.
+    // Moves some of one user's amount to another, with the exact function.
     let scale = solution.objective.abs() + solution.price * budget;
     let allowed = (solution.duality_gap + 1e-14 * size as f64) * scale;
     for _ in 0..50 {
@@ -467,8 +471,8 @@ fn random_case(case: u64) -> Result<(), String> {
     Ok(())
 }
 
-/// No random convex function leaves the bound of its table, and no random exchange beats a solution by more than its
-/// gap. The long part tries 10,000.
+/// Tests that the table of every random convex function is within its bound, and that no random exchange improves a
+/// solution by more than its gap. The long version runs 10,000 cases.
 #[test]
 fn tables_and_gaps_bound_random_convex_functions() {
     let cases = if std::env::var_os("ANYK_LONG").is_some() { 10_000u64 } else { 1000 };
@@ -484,14 +488,14 @@ fn tables_and_gaps_bound_random_convex_functions() {
     );
 }
 
-/// Kinks in the last percent of a piece of the table, where interpolation points and check points missed them.
+/// Tests kinks in the last percent of a piece of the table, which interpolation points and check points once missed.
 #[test]
 fn kinks_anywhere_are_found() {
     let (b, high) = (0.391_121_704_095_970_75, 99.798_708_505_736_02);
     let cost = Cost::from_fn((0.0, high), |u| (b - u).max(0.0)).unwrap();
     assert!((cost.value(0.389_838_8) - (b - 0.389_838_8)).abs() < 1e-12);
     assert!((cost.range().1 - b).abs() < 1e-11);
-    // The best gains are filled first.
+    // Users with the best gains are filled first.
     let mut gains = gains(10, 2.0, 1);
     gains.sort_by(|a, b| b.total_cmp(a));
     let all: f64 = gains.iter().map(|gain| 1.0 / gain).sum();
@@ -514,8 +518,8 @@ fn kinks_anywhere_are_found() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// Any cost of a family, any gains: the proof holds, the judge agrees, nothing beats it, and the order of the
-    /// users does not matter.
+    /// Tests any cost of a family with any gains: the gap is a bound, the judge agrees, no exchange is better, and
+    /// the order of the users does not matter.
     #[test]
     fn optimal_and_equivariant(
         (kind, power) in (0..4usize, 0.2..3.0f64),
@@ -533,9 +537,10 @@ proptest! {
         });
         let cost = Arc::new(cost.unwrap());
         let problem = Separable::uniform(cost, gains, budget).unwrap();
-        // The gap is what is proved. Marginal costs may differ by more for users whose amount is next to nothing.
+        // Only the gap is guaranteed. Marginal costs may differ more for users whose amount is almost 0.
         let (solution, _) = judged(&problem);
-        // A cost that has fallen to nothing, as e^(−u) does, is not known to 1e-6 of itself, and the status says so.
+        // A cost that has decreased to almost 0, such as e^(−u), is not known to a relative error of 1e-6, and the
+        // status says so.
         let is_nothing = kind == 3 && solution.objective < 1e-9 * size as f64;
         let is_optimal = solution.outcome.is_optimal();
         prop_assert!(is_optimal || is_nothing, "{}", solution.duality_gap);
@@ -547,7 +552,7 @@ proptest! {
             let off = (other.amounts[place] - solution.amounts[user]).abs();
             prop_assert!(off < 1e-7 * budget);
         }
-        // Some of one user's amount for another: never better than the proof allows.
+        // Moving some of one user's amount to another is never better than the gap allows.
         let gap = solution.duality_gap.max(1e-8);
         let allowed = gap * (solution.objective.abs() + solution.price * budget);
         for _ in 0..10 {
@@ -562,7 +567,7 @@ proptest! {
     }
 }
 
-/// The required bandwidth as a cost, and the range of its gains.
+/// Returns the required bandwidth as a cost, and the range of its gains.
 fn p1_cost(system: &System) -> (Arc<Cost>, (f64, f64)) {
     let required = RequiredBandwidth::new(system.qos(system.service()).unwrap());
     let least_w = required.min_received_w();
@@ -580,8 +585,9 @@ fn served(allocator: &mut SeparableAllocator, problem: &Separable) -> Vec<f64> {
     amounts
 }
 
-/// Costs of an answer over the optimum, relative to `|optimum| + price·X`; 0 where the budget is not used up, and so
-/// everyone has all that is of use. The answer is within the budget and leaves nobody without a finite cost.
+/// Returns the excess cost of an allocation over the optimum, relative to `|optimum| + price·X`. It is 0 if the
+/// budget is not used up and each user has all that is useful. Asserts that the allocation is within the budget and
+/// that every cost is finite.
 fn over_optimum(problem: &Separable, amounts: &[f64]) -> f64 {
     over_solution(problem, &SeparableSolver::default().solve(problem), amounts)
 }
@@ -601,8 +607,8 @@ fn over_solution(problem: &Separable, solution: &SeparableSolution, amounts: &[f
     }
 }
 
-/// Measured at K = 10, right from one user to 300: within 0.1 % of `|optimum| + price·X` on the worst of 30
-/// instances, in budgets that the settings do not say as well.
+/// Tests policies that were measured at K = 10 from one user to 300: within 0.1 % of `|optimum| + price·X` on the
+/// worst of 30 instances, also with budgets outside the settings.
 #[test]
 fn the_price_policy_at_any_size() {
     let system = paper();
@@ -646,7 +652,7 @@ fn the_price_policy_at_any_size() {
     }
 }
 
-/// Order and file make no difference; and other costs are refused.
+/// Tests that the order of users and the model file make no difference, and that other costs are rejected.
 #[test]
 fn the_price_policy_has_its_costs_with_it() {
     let rate = Arc::new(Cost::from_fn((0.0, 1e3), |u| -u.ln_1p()).unwrap());
@@ -670,7 +676,7 @@ fn the_price_policy_has_its_costs_with_it() {
     assert_eq!(loaded.prices(), policy.prices());
     assert_eq!(served(&mut loaded.allocator(), &problem), amounts);
     assert_eq!(loaded.to_bytes().unwrap(), bytes);
-    // One cost alone is another problem.
+    // A single cost is another problem.
     let other = Separable::uniform(Arc::clone(&costs[0]), [1.0, 2.0], 3.0).unwrap();
     let refused = allocator.serve(&other, &mut Vec::new());
     assert!(matches!(refused, Outcome::Refused(why) if why.contains("has 1 costs")));
@@ -682,7 +688,7 @@ fn the_price_policy_has_its_costs_with_it() {
     assert!(error.contains("budget"), "{error}");
 }
 
-/// With 100 classes, weights of four decades, each user still answers for its own cost.
+/// Tests 100 classes with weights over four decades: each user responds to its own cost.
 #[test]
 fn the_price_policy_of_100_classes() {
     let of = |weight: f64| Cost::from_fn((0.0, 1e3), move |u| -weight * (u / weight).ln_1p());
@@ -701,8 +707,8 @@ fn the_price_policy_of_100_classes() {
     }
 }
 
-/// A cost that flattens out has prices down to 0 at the end of its range: the last of a budget that is hardly enough is
-/// shared well, and of one that is more than enough nobody gets more than is of use.
+/// Tests a cost that flattens out, whose prices decrease to 0 at the end of its range. A barely sufficient budget is
+/// shared well, and with more than enough no user gets more than is useful.
 #[test]
 fn the_price_policy_for_a_cost_with_a_flat_end() {
     let cost = Arc::new(Cost::from_fn((0.0, 3.0), |u| (1.0 - u).max(0.0).powi(4)).unwrap());
@@ -731,8 +737,8 @@ fn the_price_policy_for_a_cost_with_a_flat_end() {
     }
 }
 
-/// Prices whose products are no numbers: what is left of `e^(−u)` at 400 is 1e-174, and the marginal of `1/u` at 1e-85
-/// is 1e170.
+/// Tests prices whose products overflow or underflow: the price of `e^(−u)` at 400 is 1e-174, and the marginal cost
+/// of `1/u` at 1e-85 is 1e170.
 #[test]
 fn the_price_policy_at_prices_of_any_magnitude() {
     let fall = Arc::new(Cost::from_fn((0.0, 600.0), |u| (-u).exp()).unwrap());
@@ -756,8 +762,8 @@ fn the_price_policy_at_prices_of_any_magnitude() {
     }
 }
 
-/// Trains for a random cost; `Ok(false)` if it is rejected, with a reason. An error says where an answer is too far
-/// from the optimum.
+/// Trains a policy for a random cost. Returns `Ok(false)` if the cost is rejected with a reason, and an error if an
+/// allocation is too far from the optimum.
 fn random_price_policy(case: u64) -> Result<bool, String> {
     let mut rng = realization_rng(case, 2, 0);
     let high = 10f64.powf(8.0 * rng.random::<f64>() - 3.0);
@@ -787,7 +793,8 @@ fn random_price_policy(case: u64) -> Result<bool, String> {
             let solution = SeparableSolver::default().solve(&problem);
             let amounts = served(&mut allocator, &problem);
             let over = over_solution(&problem, &solution, &amounts);
-            // A cost that has fallen to nothing is not known to 0.1 % of itself, and the solver's gap says so.
+            // A cost that has decreased to almost 0 is not known to a relative error of 0.1 %, and the solver's gap
+            // says so.
             let gap = solution.duality_gap;
             if over < -(gap + 1e-9) || (over > 1e-3 && gap < 1e-4) {
                 return Err(format!("K = {size}, {factor} of the budget: {over:e}, gap {gap:e}"));
@@ -797,8 +804,9 @@ fn random_price_policy(case: u64) -> Result<bool, String> {
     Ok(true)
 }
 
-/// Any convex cost, with kinks, straight and flat parts and steep ends, alone or beside others: within 0.1 % at sizes
-/// and budgets far from those that it was measured at, or rejected with a reason. The long part tries 3000.
+/// Tests any convex cost with kinks, linear and flat parts and steep ends, alone or with others. The policy is within
+/// 0.1 % at sizes and budgets far from those at which it was measured, or the cost is rejected with a reason. The
+/// long version runs 3000 cases.
 #[test]
 fn the_price_policy_of_random_convex_costs() {
     let cases = if std::env::var_os("ANYK_LONG").is_some() { 3000u64 } else { 150 };
@@ -815,13 +823,13 @@ fn the_price_policy_of_random_convex_costs() {
     assert!(50 * trained >= 49 * cases, "{trained} of {cases}");
 }
 
-/// Weights over so many decades.
+/// Returns weights over this many decades.
 fn weights(size: usize, decades: f64, seed: u64) -> Vec<f64> {
     gains(size, decades, seed ^ 0x77)
 }
 
-/// Solver and price policy where the optimum is known: `−w√u` shares the budget as `w²α`, `−w ln(1 + u)` is
-/// water-filling under levels `w/ν`.
+/// Tests the solver and the price policy for known optima: `−w√u` shares the budget in proportion to `w²α`, and
+/// `−w ln(1 + u)` is water-filling with the levels `w/ν`.
 #[test]
 fn weighted_costs_against_closed_forms_and_bisection() {
     let root = Arc::new(Cost::from_fn((0.0, 1e9), |u| -u.sqrt()).unwrap());
@@ -869,8 +877,8 @@ fn weighted_costs_against_closed_forms_and_bisection() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
-    /// Two or three users with costs of two kinds: no share of the budget on a grid is better than the solver's, and
-    /// none is better than the price policy's by more than 0.1 %.
+    /// Tests two or three users with costs of two kinds: no split of the budget on a grid is better than the
+    /// solver's, and none is better than the price policy's by more than 0.1 %.
     #[test]
     fn no_split_is_better_with_weights(
         kinds in prop::collection::vec(0..2usize, 2..4),
@@ -907,8 +915,8 @@ proptest! {
         }
     }
 
-    /// Any weights: the KKT conditions hold by the judge, the order of the users does not matter, and a weight that all
-    /// have alike changes nothing but the objective and the price.
+    /// Tests any weights: the judge confirms the KKT conditions, the order of the users does not matter, and a common
+    /// weight changes only the objective and the price.
     #[test]
     fn weights_belong_to_their_users(
         (size, seed) in (1..40usize, 0..1000u64),
@@ -916,7 +924,7 @@ proptest! {
     ) {
         let (budget, common) = (10f64.powf(budget), 10f64.powf(common));
         let (gains, weights) = (gains(size, 3.0, seed), weights(size, decades, seed));
-        // So far that one user alone still has a price.
+        // The range is wide enough that a single user still has a price.
         let range = (0.0, 2.0 * Separable::reach(&gains, budget));
         let cost = Arc::new(Cost::from_fn(range, |u| -u.ln_1p()).unwrap());
         let of = |gains: &[f64], weights: &[f64]| {
@@ -926,7 +934,7 @@ proptest! {
         let problem = of(&gains, &weights);
         let solution = solved(&problem);
         prop_assert!(problem.weights() == weights);
-        // A subset is the problem that its own users would have stated.
+        // A subset equals the problem formulated from only its users.
         let mut order: Vec<usize> = (0..size).collect();
         order.shuffle(&mut realization_rng(seed, size, 1));
         order.truncate(size.div_ceil(2));
@@ -950,7 +958,7 @@ proptest! {
     }
 }
 
-/// To the last bit, for solver, price policy and judge.
+/// Compares weights of 1 with no weights, to the last bit, for solver, price policy and judge.
 #[test]
 fn weights_of_1_are_none() {
     let settings = SeparableSettings::new((0.1, 10.0), 20.0, 1);
@@ -990,7 +998,7 @@ fn wrong_weights_are_rejected() {
     }
 }
 
-/// As arrays of an instance: the same problem, and the same answers.
+/// Tests that the arrays of an instance give the same problem and the same allocations.
 #[test]
 fn weights_of_an_instance_are_those_of_the_problem() {
     let cost = Arc::new(Cost::from_fn((0.0, 1e6), |u| -u.ln_1p()).unwrap());
@@ -1024,13 +1032,13 @@ fn weights_of_an_instance_are_those_of_the_problem() {
 
 #[test]
 fn samples_that_only_rounding_hides_from_the_neighbours_are_checked_along_the_whole_line() {
-    // Flat, then lower by a third: next to its neighbours, the third sample is off by less than rounding.
+    // Flat, then lower by a third: compared with its neighbours, the third sample is wrong by less than rounding.
     let samples = [(0.0, 1.0), (2147483648.0, 0.5), (92233720363648.0, 0.5), (9.2e26, 0.29)];
     let cost = Cost::from_samples(&samples).unwrap();
     for (u, value) in samples {
         assert_relative_eq!(cost.value(u), value, max_relative = 1e-9);
     }
-    // A piecewise-linear cost keeps its kink, whatever rounding does to the slopes.
+    // A piecewise linear cost keeps its kink, regardless of rounding in the slopes.
     let samples: Vec<(f64, f64)> =
         (0..400).map(|i| f64::from(i) / 99.7).map(|u| (u, (3.0 - u / 3.0).max(2.0))).collect();
     let cost = Cost::from_samples(&samples).unwrap();

@@ -1,4 +1,4 @@
-//! One driver for every training run: it counts the steps, restarts, stops when asked, and reports all of that.
+//! Training driver of every run: it counts the steps, restarts, stops on request, and reports all of this.
 
 #![allow(clippy::unwrap_used)]
 
@@ -9,19 +9,19 @@ use anyk::framework::{
     Objective, Observer, Plan, Schedule, Session, Silent, State, TrainError, Update,
 };
 
-/// What was seen of a run, and when it is to stop.
+/// Observer that records a run and can stop it.
 #[derive(Default)]
 struct Watcher {
-    /// The look at which to stop, counted from 0.
+    /// Check at which to stop, counted from 0.
     stop_at: Option<usize>,
     seen: Mutex<Seen>,
 }
 
 #[derive(Default, Clone)]
 struct Seen {
-    /// What was begun, and how many parts of it are done.
+    /// Operations that were started, with their numbers of parts and of finished parts.
     begun: Vec<(String, u64, u64)>,
-    /// For each look what was begun last.
+    /// For each check, the operation started last.
     looks: Vec<String>,
     told: Vec<String>,
     ends: usize,
@@ -62,8 +62,8 @@ impl Observer for Watcher {
     }
 }
 
-/// Every run trains its stages in order and counts all steps. Asked to stop in its first stage (P-GNN: in any), it ends
-/// there.
+/// Tests that every run trains its stages in order and counts all steps. A run that is stopped in its first stage
+/// (P-GNN: in any stage) ends there.
 #[test]
 fn every_run_is_watched_and_stops_when_asked() {
     for training in &trainings::ALL {
@@ -90,22 +90,21 @@ fn every_run_is_watched_and_stops_when_asked() {
     }
 }
 
-/// `Σ (x_i − target_i)²` with targets that differ from step to step and from start to start; it diverges in its
-/// first starts.
+/// Objective `Σ (x_i − target_i)²` with targets that differ between steps and attempts. Its first attempts diverge.
 struct Diverging {
     started: u32,
-    /// Starts that diverge, and the step at which they do.
+    /// Number of attempts that diverge, and the step at which they do.
     bad: (u32, u64),
     how: How,
 }
 
 #[derive(Clone, Copy, Debug)]
 enum How {
-    /// A loss that is none.
+    /// An invalid loss.
     Loss(f64),
-    /// A gradient that is none, at a loss that is: found at the end.
+    /// An invalid gradient with a valid loss, which is detected at the end.
     Gradient,
-    /// Nothing wrong with loss and gradient, but what was learned is worth no more than this.
+    /// Valid loss and gradient, but a trained network with only this gain.
     Gain(f64),
 }
 
@@ -172,12 +171,12 @@ fn a_restart_after_divergence_is_told() {
             "toy: the loss diverged at step {found_at}; starting over from initialization 2"
         );
         assert_eq!(seen.told, [text], "{how:?}");
-        // Whoever counts the steps counts them from 0 again.
+        // The observer counts the steps from 0 again.
         let whole = ("toy, steps".to_owned(), 1000, 1000);
         assert_eq!(seen.begun.len(), 2, "{how:?}");
         assert_eq!(seen.begun[1], whole, "{how:?}");
         assert_eq!(seen.ends, 1, "{how:?}");
-        // What it ends with is the second start's, as if there had been no first.
+        // The result is that of the second attempt alone.
         let mut objective = Diverging::new((0, 0), how);
         let mut state = State::start(&mut objective, &PLAN, 1);
         let mut gradient = [0.0; TARGETS];
@@ -186,7 +185,7 @@ fn a_restart_after_divergence_is_told() {
         }
         assert_eq!(found, state.parameters, "{how:?}");
     }
-    // As large as allowed is not beyond.
+    // A loss at the limit does not count as diverged.
     for loss in [1e6, -1e6] {
         let watcher = Watcher::default();
         let mut objective = Diverging::new((1, 100), How::Loss(loss));
@@ -195,7 +194,7 @@ fn a_restart_after_divergence_is_told() {
     }
 }
 
-/// A network that has died is no model: the driver notices, starts over and says so.
+/// Tests that the driver detects a collapsed network, restarts and reports it.
 #[test]
 fn a_collapsed_training_starts_over() {
     let watcher = Watcher::default();
@@ -207,7 +206,7 @@ fn a_collapsed_training_starts_over() {
         told[0].starts_with("toy: the network has collapsed: on validation it reaches 100.1 %")
     );
     assert!(told[0].ends_with("starting over from initialization 2"), "{told:?}");
-    // What it ends with is the second start's.
+    // The result is that of the second attempt.
     let mut objective = Diverging::new((0, 0), How::Gain(1.5));
     let mut state = State::start(&mut objective, &PLAN, 1);
     let mut gradient = [0.0; TARGETS];
@@ -215,14 +214,14 @@ fn a_collapsed_training_starts_over() {
         state.advance(&mut objective, &PLAN, &mut gradient);
     }
     assert_eq!(found, state.parameters);
-    // Where no start does better, the last is kept, with a word.
+    // If no attempt is better, the last network is kept, with a message.
     let watcher = Watcher::default();
     let mut objective = Diverging::new((9, 0), How::Gain(1.001));
     Session::new(&watcher).train("toy", &PLAN, &mut objective).unwrap();
     let told = watcher.seen().told;
     assert_eq!(told.len(), 3, "{told:?}");
-    assert!(told[2].ends_with("no start did better, and this one is kept"), "{told:?}");
-    // A training that has learned is left alone.
+    assert!(told[2].ends_with("no attempt is left, so this network is kept"), "{told:?}");
+    // A run that has learned is not restarted.
     let watcher = Watcher::default();
     let mut objective = Diverging::new((9, 0), How::Gain(1.03));
     Session::new(&watcher).train("toy", &PLAN, &mut objective).unwrap();
@@ -241,7 +240,7 @@ fn a_training_whose_every_start_diverges_is_given_up() {
     assert!(told[1].ends_with("starting over from initialization 3"), "{told:?}");
 }
 
-/// What was measured of a run is of that run.
+/// Tests that a session reports only the times of its own stages.
 #[test]
 fn seconds_are_of_the_stages_that_ran() {
     let mut session = Session::new(&Silent);

@@ -1,6 +1,6 @@
-//! A training of every kind that there is, each a fraction of a second long.
+//! Training runs of every kind, each a fraction of a second long.
 
-// Each test file that has this module uses what it needs of it.
+// Each test file that includes this module uses only a part of it.
 #![allow(dead_code)]
 #![allow(clippy::unwrap_used)]
 
@@ -21,24 +21,24 @@ use anyk::problems::urllc::{
 use anyk::problems::urllc_power::BandPricePolicy;
 use anyk::{Config, System};
 
-/// One training: the bytes of its model.
+/// Training run that returns the bytes of its model.
 pub(crate) struct Training {
     /// Problem and method.
     pub(crate) name: &'static str,
-    /// Its stages, in their order.
+    /// Stages in their order.
     pub(crate) stages: &'static [&'static str],
-    /// Runs it.
+    /// Function that runs the training.
     pub(crate) run: fn(&mut Session<'_>) -> Result<Vec<u8>, TrainError>,
 }
 
 impl Training {
-    /// The model, from a run that nothing interrupts.
+    /// Returns the model of an uninterrupted run.
     pub(crate) fn model(&self) -> Vec<u8> {
         (self.run)(&mut Session::new(&Silent)).unwrap()
     }
 }
 
-/// All of them.
+/// All training runs.
 pub(crate) static ALL: [Training; 13] = [
     Training {
         name: "urllc p-gnn",
@@ -177,18 +177,19 @@ pub(crate) static ALL: [Training; 13] = [
     },
 ];
 
-/// The one of a name.
+/// Returns the training run with this name.
 pub(crate) fn named(name: &str) -> &'static Training {
     ALL.iter().find(|training| training.name == name).unwrap()
 }
 
-/// The driver looks at its observer every 64 steps: four times.
+/// Number of steps. The driver checks its observer every 64 steps, so four times.
 pub(crate) const STEPS: u64 = 300;
 
 pub(crate) static SYSTEM: LazyLock<System> =
     LazyLock::new(|| Config::default().validate().unwrap());
 
-/// Batches that do not divide the samples: an epoch ends within the steps between two looks.
+/// Returns settings with batches that do not divide the samples, so that an epoch ends between two checks of the
+/// observer.
 pub(crate) fn settings(method: Method) -> TrainSettings {
     TrainSettings {
         method,
@@ -211,7 +212,7 @@ pub(crate) fn settings(method: Method) -> TrainSettings {
 
 fn pretraining(loss: PretrainLoss) -> PretrainSettings {
     let shape = LawShape { hidden: vec![6, 5], ..LawShape::default() };
-    // Five batches an epoch, the last of them smaller.
+    // Five batches per epoch, the last of them smaller.
     PretrainSettings {
         loss,
         shape,

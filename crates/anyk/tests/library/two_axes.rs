@@ -1,5 +1,5 @@
-//! A problem with two axes and complex numbers: beams of a base station with N antennas for K users. The core
-//! draws, judges, compares and reorders such instances as it does those of one axis.
+//! Problem with two axes and complex numbers: beams of a base station with N antennas for K users. The core must
+//! draw, judge, compare and reorder its instances like those with one axis.
 
 #![allow(clippy::unwrap_used)]
 
@@ -52,7 +52,7 @@ impl Problem for Beams {
     }
 }
 
-/// The channels of users, each with the real and imaginary parts of its antennas.
+/// Channels of users, each with the real and imaginary parts of its antennas.
 struct Cell {
     channel: Vec<f64>,
     width: usize,
@@ -63,7 +63,7 @@ impl Formulation for Cell {
         Goal { name: "sum of amplitudes", unit: "1", larger_is_better: true }
     }
 
-    /// `Σ_k Re h_kᴴ w_k`.
+    /// Returns `Σ_k Re h_kᴴ w_k`.
     fn value(&self, given: &Allocation) -> f64 {
         self.channel.iter().zip(&given.amounts[0]).map(|(h, w)| h * w).sum()
     }
@@ -90,7 +90,7 @@ impl Formulation for Cell {
     }
 }
 
-/// Beams along the channels: with all power where it is worth the most (Cauchy–Schwarz), or equal powers.
+/// Beams along the channels, either with the optimal powers (Cauchy–Schwarz) or with equal powers.
 struct Matched(bool);
 
 impl Policy for Matched {

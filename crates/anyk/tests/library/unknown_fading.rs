@@ -1,4 +1,4 @@
-//! Fading that is known by samples alone: the price policy with a bandwidth that is learned from them.
+//! Fading that is known only by samples: the price policy with a bandwidth that is learned from them.
 
 #![allow(clippy::unwrap_used)]
 
@@ -19,7 +19,7 @@ fn draw(law: &FadingLaw, count: usize, seed: u64) -> Vec<f64> {
     draw_fading(&Config::default().validate().unwrap(), law, count, seed)
 }
 
-/// The price policy from samples, at the paper's cell.
+/// Trains the price policy from samples in the paper's cell.
 fn train(samples: &FadingSamples, loss: PretrainLoss, deviations: f64) -> PricePolicy {
     let system = Config::default().validate().unwrap();
     let learning = SampledSettings::new(loss, 1);
@@ -28,7 +28,7 @@ fn train(samples: &FadingSamples, loss: PretrainLoss, deviations: f64) -> PriceP
     train_sampled_policy(&system, samples, &learning, &settings, deviations, session).unwrap()
 }
 
-/// What is learned is close to the truth, with labels and without, and says itself how close.
+/// Tests that the learned bandwidth is close to the true one, with and without labels, and that it reports its error.
 #[test]
 fn bandwidth_is_learned_from_samples() {
     let system = Config::default().validate().unwrap();
@@ -46,15 +46,15 @@ fn bandwidth_is_learned_from_samples() {
                 // The network follows the empirical root …
                 let fit = learned / labels.at(u).unwrap().bandwidth_hz - 1.0;
                 assert!(fit.abs() < 7e-3, "{law}, {loss:?}, {u}: {fit}");
-                // … says itself where it is below it …
+                // … reports its shortfall where it is below the root …
                 let shortfall = bandwidth.errors_at(u).1;
                 assert!((shortfall - (-fit).max(0.0)).abs() < 3e-4, "{fit} {shortfall}");
-                // … which is within five of its standard errors, and the network's own, of the truth.
+                // … and the root is within five standard errors of the truth, plus the error of the network.
                 let error = bandwidth.errors_at(u).0;
                 let off = learned / truth.at(u).unwrap().bandwidth_hz - 1.0;
                 assert!(off.abs() < 5.0 * error + 3e-3, "{law}, {loss:?}, {u}: {off} {error}");
             }
-            // At any size the whole budget is used, and nobody's answer is nonsense.
+            // At any size the whole budget is used, and every allocation is finite.
             for size in [1, 3, 400] {
                 let distances = sample_distances_m(&system.road(), 5, size, 0);
                 let gains = distances.iter().map(|&d| system.path_loss().gain(d));
@@ -73,7 +73,7 @@ fn bandwidth_is_learned_from_samples() {
     }
 }
 
-/// The standard error that the samples give is the spread over repeated draws.
+/// Tests that the standard error computed from the samples equals the spread over repeated draws.
 #[test]
 fn standard_errors_are_honest() {
     let system = Config::default().validate().unwrap();
@@ -101,8 +101,8 @@ fn standard_errors_are_honest() {
     assert!(mean.abs() < 4.0 * spread / count.sqrt() + 1e-3, "{mean} {spread}");
 }
 
-/// Under the law of the samples, powers and bandwidths are those of the optimum, at any size: what is left to
-/// pay is what the samples do not say.
+/// Tests that, under the distribution of the samples, powers and bandwidths are those of the optimum at any size,
+/// except for the error of the samples.
 #[test]
 fn powers_are_optimal_for_the_learned_bandwidth() {
     let system = Config::default().validate().unwrap();
@@ -117,8 +117,9 @@ fn powers_are_optimal_for_the_learned_bandwidth() {
     }
 }
 
-/// A learned bandwidth holds for the class, the noise and the frame that it was learned for; powers and
-/// roads may change. Who has too little power for what was learned is refused, with whom to drop.
+/// Tests that a learned bandwidth is valid only for the class, the noise and the frame of its training, while powers
+/// and roads may change. If the power is too small for the learned range, the cell is rejected with the users to
+/// drop.
 #[test]
 fn what_was_not_learned_is_refused() {
     let system = Config::default().validate().unwrap();
@@ -171,8 +172,8 @@ fn models_round_trip_and_damaged_ones_are_refused() {
     assert!(PricePolicy::new(record, parameters, Some(crooked)).is_err());
 }
 
-/// A calibration puts the smallest factor on a learned bandwidth that keeps the promise under the judge's law:
-/// with less, it would be broken.
+/// Tests that a calibration multiplies a learned bandwidth by the smallest factor for which the guarantee holds under
+/// the judge's distribution.
 #[test]
 fn a_learned_bandwidth_is_calibrated() {
     let system = Config::default().validate().unwrap();
@@ -188,7 +189,7 @@ fn a_learned_bandwidth_is_calibrated() {
         seed: 3,
         shrink: true,
     };
-    // It knows no law that could stand in for a judge.
+    // The model contains no distribution that the judge could use.
     let error = calibrate(&policy, None, &settings).unwrap_err();
     assert_eq!(error.invalid().unwrap().field, "fading");
     let calibrated = calibrate(&policy, Some(&judge), &settings).unwrap();
@@ -200,6 +201,6 @@ fn a_learned_bandwidth_is_calibrated() {
     let less = Guarantee { margin: 0.99 * guarantee.margin, ..guarantee };
     let short = policy.with_guarantee(less).unwrap();
     assert!(set.evaluate(&short.allocator(), &Silent).unwrap()[0].availability < 0.5);
-    // Other standard errors are another policy.
+    // Other standard errors give another policy.
     assert!(calibrated.with_deviations(1.0).unwrap().record().guarantee.is_none());
 }

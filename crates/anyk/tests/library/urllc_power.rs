@@ -1,5 +1,5 @@
-//! URLLC in a fixed band: the optimum by its proof, by the mirror problem and by brute force; admission under two
-//! budgets; and the learned policy at any size.
+//! URLLC in a fixed band: the optimum compared with its certificate, the mirrored problem and brute force; admission
+//! under two budgets; and the learned policy at any size.
 
 #![allow(clippy::unwrap_used)]
 
@@ -21,7 +21,7 @@ fn gains(system: &System, size: usize, seed: u64) -> Vec<f64> {
     (0..size).map(|_| system.path_loss().gain(system.road().sample_distance_m(&mut rng))).collect()
 }
 
-/// Users of three classes.
+/// Returns users of three classes.
 fn mixed(system: &System, size: usize, seed: u64) -> Vec<(f64, ServiceClass)> {
     let own = system.service();
     let classes = [
@@ -36,8 +36,8 @@ fn mixed(system: &System, size: usize, seed: u64) -> Vec<(f64, ServiceClass)> {
         .collect()
 }
 
-/// Golden, shared reference (independent computation, f64, 64-point generalized Gauss–Laguerre): the five users
-/// whose optimum with 19.9526 W takes 778450.15 Hz. In that band, the power is found again.
+/// Compares with the shared reference (independent computation, f64, 64-point generalized Gauss–Laguerre): the five
+/// users whose optimum with 19.9526 W takes 778450.15 Hz. In that band, the solver must find the same power.
 #[test]
 fn the_golden_cell_from_the_other_side() {
     let system = paper();
@@ -51,8 +51,8 @@ fn the_golden_cell_from_the_other_side() {
     }
 }
 
-/// The bandwidth that (P1) needs with a power is the band in which that power is the least: strong duality between
-/// the two, for one class and for several, from one user to a thousand.
+/// Tests the strong duality with (P1): in the band that (P1) needs for a power, that power is the minimum. This must
+/// hold for one class and for several, from one user to a thousand.
 #[test]
 fn mirrors_p1() {
     let system = paper();
@@ -83,7 +83,7 @@ fn mirrors_p1() {
     }
 }
 
-/// Two users by brute force over the split of the band.
+/// Compares two users with brute force over the split of the band.
 #[test]
 fn no_split_of_the_band_is_better() {
     let system = paper();
@@ -107,7 +107,8 @@ fn no_split_of_the_band_is_better() {
     }
 }
 
-/// In a band wider than all could use, everyone has the least power there is, and more bandwidth is worth nothing.
+/// Tests that in a band wider than all users can use, each user has its smallest power, and additional bandwidth has
+/// no value.
 #[test]
 fn a_wide_band_and_a_narrow_one() {
     let system = paper();
@@ -118,7 +119,7 @@ fn a_wide_band_and_a_narrow_one() {
     assert!(solution.price_w_per_hz < 1e-300 && solution.duality_gap < 1e-9);
     let judged = wide.assess(&solution.allocation).unwrap();
     assert!(judged.is_feasible() && judged.kkt_residual < 1e-3, "{judged:?}");
-    // No power serves 20 users in 100 Hz: an answer, not an infinite number.
+    // No power serves 20 users in 100 Hz: the result is infeasibility, not an infinite power.
     let narrow = UrllcPower::uniform(&system, gains, 100.0).unwrap();
     let Outcome::Infeasible(why) = BandSolver::default().solve(&narrow).outcome else {
         unreachable!("100 Hz for 20 users");
@@ -127,7 +128,7 @@ fn a_wide_band_and_a_narrow_one() {
     assert_eq!(why.admissible.len() + why.dropped.len(), 20);
 }
 
-/// The largest set under two budgets, against all subsets; with several classes the bound holds.
+/// Compares the largest set under two budgets with all subsets; with several classes, only the bound is tested.
 #[test]
 fn admission_against_all_subsets() {
     let system = paper();
@@ -168,8 +169,8 @@ fn admission_against_all_subsets() {
     assert!(proved > 30, "{proved}");
 }
 
-/// Trained at K = 10, within 0.1 % of the optimum from one user to a thousand and in bands from narrow to wide,
-/// every user served and the band kept; users in another order get the same answer.
+/// Tests policies trained at K = 10: within 0.1 % of the optimum from one user to a thousand and in narrow and wide
+/// bands, with every user served within the band. Users in another order get the same allocations.
 #[test]
 fn the_learned_policy_at_any_size_and_band() {
     let system = paper();
@@ -206,7 +207,7 @@ fn the_learned_policy_at_any_size_and_band() {
     assert!(worst < 1e-3, "{worst}");
 }
 
-/// The trivial answer is feasible and costs more.
+/// Tests that the baseline is feasible and needs more power.
 #[test]
 fn equal_bandwidths_are_feasible_and_dearer() {
     let system = paper();

@@ -1,4 +1,4 @@
-//! Weighted sum rates: judge, solvers and networks against brute force, and weights of 1 against none.
+//! Weighted sum rates: judge, solvers and networks compared with brute force, and weights of 1 compared with none.
 
 #![allow(clippy::unwrap_used)]
 
@@ -21,7 +21,7 @@ fn networks(scenario: Scenario) -> RandomLinks {
     RandomLinks { scenario, weights: Some(WeightLaw::LogUniform) }
 }
 
-/// The objective, written once more: rates from the formula, times weights.
+/// Computes the objective independently: rates from the formula times weights.
 fn objective_bits(problem: &Interference, shares: &[f64]) -> f64 {
     let gains = problem.normalised();
     let rate = |k: usize| {
@@ -32,7 +32,7 @@ fn objective_bits(problem: &Interference, shares: &[f64]) -> f64 {
     (0..shares.len()).map(|k| problem.weights().unwrap()[k] * rate(k)).sum()
 }
 
-/// Powers of shares of the largest ones.
+/// Returns powers for shares of the maximum powers.
 fn powers(problem: &Interference, shares: &[f64]) -> Vec<f64> {
     shares.iter().zip(problem.max_power()).map(|(share, most)| share * most).collect()
 }
@@ -90,7 +90,7 @@ fn the_exact_schedule_is_the_best_of_all() {
                 assert!(heuristic.sum_rate_bits <= best * (1.0 + 1e-9));
                 assert!(heuristic.sum_rate_bits > 0.3 * best, "K = {size}");
             }
-            // No switch of a single link improves what has been improved.
+            // No switch of a single link improves an improved schedule.
             let improved = greedy(&problem, 1000);
             let judged = problem.assess(&improved.powers(&problem)).unwrap();
             assert!(judged.best_switch_bits <= 1e-9 * best, "{}", judged.best_switch_bits);
@@ -99,8 +99,8 @@ fn the_exact_schedule_is_the_best_of_all() {
     }
 }
 
-/// Two and three links on a grid of powers, where everyone hears everyone and where interference is weak, so that
-/// powers in between are best: many starts of WMMSE reach the best of it, and end where no small step helps.
+/// Tests two and three links on a grid of powers, with strong and with weak interference, for which powers in between
+/// are best. Many starts of WMMSE reach the best point, where no small step helps.
 #[test]
 fn wmmse_finds_the_best_powers_of_small_networks() {
     let steps = 40;
@@ -158,7 +158,7 @@ fn the_objective_of_wmmse_never_falls() {
     }
 }
 
-/// Weights count by their ratios, and a link that counts nothing is off.
+/// Tests that only ratios of weights matter, and that a link with weight 0 is off.
 #[test]
 fn scales_and_zeros() {
     let plain = Interference::new(rayleigh_gains(2, 8, 0), 1.0, 1.0).unwrap();
@@ -171,7 +171,7 @@ fn scales_and_zeros() {
     for method in [LinkMethod::Wmmse, LinkMethod::Fplinq, LinkMethod::Greedy, LinkMethod::Exact] {
         let mut solver = LinkSolver::new(method, WmmseSettings::default());
         let (a, b) = (solver.solve(&one).unwrap(), solver.solve(&large).unwrap());
-        // Powers of two are exact.
+        // Multiplication by powers of two is exact.
         assert_eq!(a.shares, b.shares, "{method:?}");
         assert!(a.shares[3] < 1e-12 && a.shares[6] < 1e-12, "{method:?}");
         let (a, b) =
@@ -183,7 +183,7 @@ fn scales_and_zeros() {
     }
 }
 
-/// Weights of 1 are no weights, to the last bit.
+/// Tests that weights of 1 are equal to no weights, to the last bit.
 #[test]
 fn weights_of_one_are_none() {
     for scenario in [Scenario::Dense, D2D] {
@@ -191,7 +191,7 @@ fn weights_of_one_are_none() {
         let ones = plain.clone().with_weights(vec![1.0; 15]).unwrap();
         assert_eq!(plain, ones);
         assert!(ones.weights().is_none());
-        // And the code for weights gives the same where they are the same.
+        // The code for weights gives the same result if all weights are equal.
         let twos = plain.clone().with_weights(vec![2.0; 15]).unwrap();
         for method in [LinkMethod::Wmmse, LinkMethod::Fplinq, LinkMethod::Greedy, LinkMethod::Exact]
         {
@@ -203,7 +203,8 @@ fn weights_of_one_are_none() {
     }
 }
 
-/// Noise and largest power of each link: the rates of the normalised network are those of the formula.
+/// Tests separate noise and maximum power for each link: the rates of the normalized network are those of the
+/// formula.
 #[test]
 fn links_with_their_own_noise_and_power() {
     let mut rng = ChaCha8Rng::seed_from_u64(5);
@@ -227,7 +228,7 @@ fn links_with_their_own_noise_and_power() {
     assert!(!problem.assess(&over).unwrap().feasible);
     let solution = Wmmse::default().solve(&problem);
     assert!(solution.powers(&problem).iter().zip(&max_power).all(|(power, most)| power <= most));
-    // The same for all is today's problem, to the last bit.
+    // Equal values for all links give the plain problem, to the last bit.
     let same = Interference::of_links(gains.clone(), vec![0.3; 5], vec![0.7; 5]).unwrap();
     assert_eq!(same, Interference::new(gains.clone(), 0.3, 0.7).unwrap());
     for (max_power, noise) in [
@@ -250,20 +251,20 @@ fn instance(network: &Interference) -> Instance {
     Instance::of(&problem, network.size(), network.clone())
 }
 
-/// What a policy gives the links, as shares of their largest powers.
+/// Returns the powers of a policy as shares of the maximum powers.
 fn shares_by(policy: &mut dyn Policy, network: &Interference) -> Vec<f64> {
     let mut found = Allocation::default();
     assert!(instance(network).allocate(policy, &mut found).unwrap().is_served());
     network.shares(&found.amounts[0])
 }
 
-/// Answers move with the links, weights included.
+/// Tests that allocations move with the links, including their weights.
 #[test]
 fn answers_are_equivariant() {
     for scenario in [Scenario::Dense, D2D] {
         let mut problem = networks(scenario).draw(6, 12, 0).unwrap();
         if scenario == Scenario::Dense {
-            // Noise and powers of the links, too.
+            // Noise and maximum powers differ between links, too.
             let ramp: Vec<f64> = (1..=12).map(f64::from).collect();
             let weights = problem.weights().unwrap().to_vec();
             let gains = problem.normalised().clone();
@@ -296,7 +297,7 @@ fn answers_are_equivariant() {
     }
 }
 
-/// Gradients of a network with weights, by finite differences at random parameters.
+/// Tests gradients of a network with weights by finite differences at random parameters.
 #[test]
 fn gradients_of_weighted_networks() {
     for hidden in EdgeGnn::WIDTHS {
@@ -331,8 +332,8 @@ fn gradients_of_weighted_networks() {
     }
 }
 
-/// A short training already knows what weights are for, at a size that it was not trained at; the same network
-/// without them is far behind.
+/// Tests that a short training run learns the effect of weights, also at another size. The same network without
+/// weights is much worse.
 #[test]
 fn networks_learn_weights() {
     let settings = PowerTrainSettings::preset(D2D, 1).with_weights(WeightLaw::LogUniform);
@@ -346,7 +347,7 @@ fn networks_learn_weights() {
     let percent = measured.policies[0].sum_rate_percent;
     assert!(percent > 96.0, "{percent} %");
     assert!(measured.fplinq_percent > 90.0 && measured.greedy_improved_percent > 90.0);
-    // Weights all of one size are none, whatever the size.
+    // Equal weights of any magnitude are equal to no weights.
     let network = D2D.draw(3, 30, 0).unwrap();
     let mut allocator = policy.allocator();
     let plain = shares_by(&mut allocator, &network);
@@ -354,14 +355,14 @@ fn networks_learn_weights() {
     for (a, b) in plain.iter().zip(&sevens) {
         assert!((a - b).abs() < 1e-6, "{a} {b}");
     }
-    // Read back, it is the same; its file says that it takes weights.
+    // The model is the same when it is read again, and its description says that it uses weights.
     let bytes = policy.to_bytes().unwrap();
     let read = anyk::problems::read_model(&bytes).unwrap();
     assert!(read.describe().contains("with weights"), "{}", read.describe());
     assert_eq!(read.bytes().unwrap(), bytes);
 }
 
-/// A model that was trained without weights says what to train.
+/// Tests that the error of a model trained without weights says how to train one with them.
 #[test]
 fn models_without_weights_refuse_them() {
     let settings = PowerTrainSettings::preset(D2D, 3);
@@ -378,7 +379,7 @@ fn models_without_weights_refuse_them() {
     assert!(wrong.validate().is_err());
 }
 
-/// Weights have random numbers of their own, and the laws are what they say.
+/// Tests that weights have a separate random stream, and that their distributions are correct.
 #[test]
 fn laws_of_weights() {
     let weighted = networks(D2D).draw(9, 10, 4).unwrap();
