@@ -82,7 +82,7 @@ pub(super) fn calibrate(matches: &ArgMatches, outputs: &Outputs) -> Result<ExitC
     };
     let path = files::name(&args.model);
     let Some(calibrated) = model.calibrate(&options, &settings) else {
-        let message = "there is nothing to calibrate; expected a model for urllc";
+        let message = "models of this kind have no margin to calibrate";
         return Err(Error::from(ModelError::Content(message.to_owned())).in_file(path).into());
     };
     let (model, guarantee) = calibrated.map_err(named(path))?;

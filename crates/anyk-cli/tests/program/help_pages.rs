@@ -270,7 +270,7 @@ fn flags_of_another_kind_of_model_are_refused_with_its_name() {
         let out = folder.path().join("never").to_str().unwrap().to_owned();
         let refused = run(&["calibrate", model, "--out", &out], "");
         assert_eq!(refused.code, 2);
-        for word in [name, "nothing to calibrate"] {
+        for word in [name, "no margin to calibrate"] {
             assert!(refused.stderr.contains(word), "{}", refused.stderr);
         }
         assert!(!std::fs::exists(&out).unwrap());
