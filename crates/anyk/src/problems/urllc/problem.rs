@@ -15,7 +15,7 @@ const STATEMENT: &str = "  min   Σ_k B_k                                       
   P,B
   s.t.  C^E_k(α_k P_k, B_k) ≥ S^E_k  for each user k,  Σ_k P_k ≤ P_max
 
-P_k and B_k are the power and bandwidth of user k and α_k is its channel gain; the effective capacity C^E of the \
+P_k and B_k are the power and bandwidth of user k, and α_k is its channel gain. The effective capacity C^E of the \
 link must reach the effective bandwidth S^E of the traffic, which depends on the loss and delay targets.";
 
 const INPUT: &str = "\
