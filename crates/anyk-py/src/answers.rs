@@ -206,7 +206,7 @@ pub(crate) fn allocate_all(
         }
     };
     let Some(first) = instances.first() else {
-        return Err(InputError::new_err("there is no cell, expected at least one"));
+        return Err(InputError::new_err("the list has no cells, expected at least one"));
     };
     let amounts = first.about().amounts;
     let sizes: Vec<usize> = instances.iter().map(|one| one.size().users).collect();

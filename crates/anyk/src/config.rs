@@ -259,7 +259,7 @@ impl PathLossConfig {
         let path_loss = path_loss.map_err(|wrong| wrong.within("path_loss"))?;
         if self.shadowing == Some(Shadowing::Standard) && !self.model.has_standard_shadowing() {
             let expected = format!(
-                "a standard deviation in dB from 0.1 to 20 for {}: the standard is TR 38.901",
+                "a standard deviation in dB from 0.1 to 20 for {}: `standard` is only for TR 38.901",
                 self.model
             );
             return Err(Invalid::value("path_loss.shadowing", "standard", expected));

@@ -444,7 +444,7 @@ impl Allotment {
         let about = instance.about();
         if about.is_of_arrays() {
             return match self.arrays.len() {
-                0 => Err(wrong("there are no powers of links".to_owned())),
+                0 => Err(wrong("the file has no powers of links".to_owned())),
                 count if count == expected => {
                     Ok(Allocation::of(std::mem::take(&mut self.arrays[at])))
                 }
@@ -654,8 +654,8 @@ impl Allotments {
     fn repeats(&self, cell: &str) -> InputError {
         let cell = shorten(&format!("{cell:?}"));
         let message = format!(
-            "several cells are called {cell}, and their allocations are not at the positions of the cells, expected a \
-             different name for each cell"
+            "several cells are called {cell}, and their allocations are not at the positions of the cells; give \
+             each cell its own name"
         );
         InputError::at(&self.file, "", message)
     }

@@ -79,7 +79,7 @@ pub fn learn_bandwidth(
     session: &mut Session<'_>,
 ) -> Result<SampledBandwidth, TrainError> {
     let unreachable =
-        || TrainError::Infeasible("it does not reach the nearest user of the road".into());
+        || TrainError::Infeasible("it is too small even for the nearest user of the road".into());
     let empirical = RequiredBandwidth::new(qos.with_fading(samples.compressed_rule()));
     let low_w = ABOVE_LEAST * empirical.min_received_w();
     let nearest = system.path_loss().gain(system.road().min_distance_m);
