@@ -187,7 +187,8 @@ pub(crate) struct Allocations {
 /// Number of instances per parallel task.
 const SHARE: usize = 64;
 
-/// Allocates many instances in parallel. `infeasible` is `raise`, or `zero` to leave such cells at 0.
+/// Allocates many instances in parallel. `infeasible` says what to do if the budget cannot serve a cell: `raise` an
+/// error, or set its amounts to `zero`.
 pub(crate) fn allocate_all(
     py: Python<'_>,
     pool: &Arc<Pool>,

@@ -198,8 +198,9 @@ def evaluate(
     Parameters
     ----------
     policies
-        Policies by name, or a single one: a function from a cell to an allocation (:class:`batched` for many cells at
-        once), a :class:`Model` or its file, or ``None`` for the baseline of that name, such as ``{"optimum": None}``.
+        One policy, or several by name. A policy is a function from a cell to an allocation (:class:`batched` for many
+        cells at once), or a :class:`Model` or its file. ``None`` stands for the baseline with this name, such as
+        ``{"optimum": None}``.
 
     problem
         Name of the problem; required unless a policy is a model.

@@ -191,7 +191,7 @@ pub fn compare(
         }
     }
     observer.end();
-    // By policy in the given order, then by size.
+    // Sort the results by policy, in the given order, then by size.
     let order = |name: &String| players.iter().position(|player| player.name == *name);
     found.rows.sort_by_key(|row| order(&row.policy));
     Ok(found)

@@ -73,7 +73,7 @@ pub(crate) struct Value {
 }
 
 impl ParameterKind {
-    /// Returns what is expected if a value differs from the one in effect.
+    /// Describes the expected value, for the error about a value that is not the one in effect.
     pub(crate) fn expected(
         self,
         option: &'static str,

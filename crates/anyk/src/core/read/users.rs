@@ -81,7 +81,7 @@ impl<'a> Others<'a> {
         self.entries.push(name, value).map_err(E::custom)
     }
 
-    /// Adds a field of a whole cell. A column of users is rejected there, since it would have no effect.
+    /// Adds a field of a whole cell. Rejects the name of a column of users, since the field would have no effect.
     pub(super) fn push_of_cell<E: Error>(
         &mut self,
         name: Box<str>,

@@ -55,8 +55,8 @@ const POINTS: usize = 32;
 const DRAWS: usize = 64;
 /// Number of received powers with labels.
 const LABELS: usize = 512;
-/// Ratio of the lowest received power in the learned range to the minimum that can be served. Closer to the
-/// minimum, the bandwidth has a vertical tangent, and no reasonable allocation is there.
+/// Ratio of the lowest received power in the learned range to the minimum that can be served. The bandwidth
+/// has a vertical tangent at the minimum, and no reasonable allocation is closer to it.
 const ABOVE_LEAST: f64 = 1.3;
 
 /// Margin in `ln u` of the range above the nearest user with all the power; a fit is least accurate at its ends.
