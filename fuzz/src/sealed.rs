@@ -61,7 +61,7 @@ pub fn sealed(opened: &[u8]) -> Option<Vec<u8>> {
     Some([&(head.len() as u64).to_le_bytes()[..], &head, &numbers].concat())
 }
 
-/// Returns the opened form of a file, or `None` if the file is not a container.
+/// Returns the opened form of a container; `None` for any other file.
 pub fn opened(file: &[u8]) -> Option<Vec<u8>> {
     let length = usize::try_from(u64::from_le_bytes(*file.first_chunk()?)).ok()?;
     let head: serde_json::Map<String, serde_json::Value> =

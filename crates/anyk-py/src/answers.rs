@@ -187,7 +187,8 @@ pub(crate) struct Allocations {
 /// Number of instances per parallel task.
 const SHARE: usize = 64;
 
-/// Allocates many instances in parallel. `infeasible` is `raise`, or `zero` to leave such cells at 0.
+/// Allocates many instances in parallel. `infeasible` says what to do if the budget cannot serve a cell: `raise` an
+/// error, or set its amounts to `zero`.
 pub(crate) fn allocate_all(
     py: Python<'_>,
     pool: &Arc<Pool>,
@@ -206,7 +207,7 @@ pub(crate) fn allocate_all(
         }
     };
     let Some(first) = instances.first() else {
-        return Err(InputError::new_err("there is no cell, expected at least one"));
+        return Err(InputError::new_err("the list has no cells, expected at least one"));
     };
     let amounts = first.about().amounts;
     let sizes: Vec<usize> = instances.iter().map(|one| one.size().users).collect();

@@ -335,8 +335,9 @@ impl Cell {
     /// Return the cell with its users in another order.
     fn reordered(&self, order: &Bound<'_, PyAny>) -> PyResult<Self> {
         let size = self.instance.size().users;
-        let wrong =
-            || InputError::new_err(format!("order: expected each of 0 to {} once", size - 1));
+        let wrong = || {
+            InputError::new_err(format!("order: expected each number from 0 to {} once", size - 1))
+        };
         // The conversion also fails for negative numbers.
         let order: Vec<usize> = order.extract().map_err(|_| wrong())?;
         let mut seen = vec![false; size];
@@ -415,7 +416,7 @@ impl Batch {
             }
             instances.push(Arc::clone(&cell.instance));
         }
-        let none = || InputError::new_err("there is no cell, expected at least one");
+        let none = || InputError::new_err("the list has no cells, expected at least one");
         Ok(Self { kind: kind.ok_or_else(none)?, instances: Arc::new(instances), rows: None })
     }
 
@@ -456,7 +457,7 @@ impl Batch {
         let is_new =
             |row: &usize| seen.get_mut(*row).is_some_and(|seen| !std::mem::replace(seen, true));
         if of_users.len() != columns.users || !of_users.iter().all(is_new) {
-            return Err(InputError::new_err("rows: expected each of them once"));
+            return Err(InputError::new_err("rows: expected each row once"));
         }
         if let Some((name, _)) = fields.iter().find(|(_, texts)| texts.len() != columns.users) {
             return Err(InputError::new_err(format!("{name}: expected a value for each row")));
@@ -496,7 +497,7 @@ impl Batch {
     }
 
     /// Solve all cells in parallel, optimally or by the named method. If the budget cannot serve a cell, raise
-    /// `Infeasible`; with `infeasible="zero"`, leave that cell at 0 and go on.
+    /// `Infeasible`, or set its amounts to 0 with `infeasible="zero"`.
     #[pyo3(signature = (method=None, infeasible="raise"))]
     fn solve(
         &self,
@@ -548,7 +549,7 @@ impl Columns {
             columns.push((one.name.clone(), values.to_vec()));
         }
         if sizes.is_empty() {
-            return Err(InputError::new_err("there is no cell, expected at least one"));
+            return Err(InputError::new_err("the list has no cells, expected at least one"));
         }
         Ok(Self { arrays: columns, sizes, users })
     }

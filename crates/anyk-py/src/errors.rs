@@ -15,9 +15,13 @@ create_exception!(
     anyk,
     Infeasible,
     PyException,
-    "The budget cannot serve every user.\n\nAttributes: `required_power_w` and `shortfall_w` (W; None if no power is \
-     enough), `admissible` (positions of the users in the largest set that can be served), `dropped` (positions of the \
-     other users, the most expensive first) and `cell` (index of the cell in a batch; None for a single cell)."
+    "The budget cannot serve every user.\n\n\
+     Attributes\n----------\n\
+     required_power_w\n    Power that would serve every user, in W; None if no power is enough.\n\n\
+     shortfall_w\n    Power that is missing, in W; None if no power is enough.\n\n\
+     admissible\n    Positions of the users in the largest set that can be served.\n\n\
+     dropped\n    Positions of the other users, the most expensive first.\n\n\
+     cell\n    Index of the cell in a batch; None for a single cell.\n"
 );
 
 /// Converts an error to the exception of its kind.

@@ -190,8 +190,8 @@ pub(crate) fn long<T: Send + 'static>(
     }
 }
 
-/// Waits for the work on the caller's thread; meanwhile executes requested calls, reports progress and checks for
-/// signals.
+/// Waits on the caller's thread until the work ends. Meanwhile, executes requested calls, reports progress and checks
+/// for signals.
 fn attend<T: Send>(
     py: Python<'_>,
     watch: &Watch,

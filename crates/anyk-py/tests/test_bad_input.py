@@ -168,7 +168,7 @@ def test_other_calls_refuse_what_has_no_meaning() -> None:
         (lambda: anyk.cells("urllc", distances_m=np.ones((2, 0))), "at least one cell and one user"),
         (lambda: anyk.cells("urllc", distances_m=[[60.0], [-1.0]]), "cell 1: user 0: distance_m is -1"),
         (lambda: anyk.read("urllc", b"nothing"), "expected"),
-        (lambda: cell.reordered([0, 0, 1]), "each of 0 to 2 once"),
+        (lambda: cell.reordered([0, 0, 1]), "each number from 0 to 2 once"),
         (lambda: anyk.required_bandwidth([float("nan")]), r"received_w\[0\]"),
         (lambda: anyk.cells("urllc", distances_m=[GOOD]).solve(infeasible="no"), '"raise" or "zero"'),
     ]:

@@ -75,7 +75,7 @@ def test_certify_makes_up_for_what_is_missing() -> None:
         model.allocate(anyk.Urllc(gains_db=[-160.0, -90.0]), certify=True)
     assert why.value.admissible == [1]
     # The model supports one service class and one budget.
-    with pytest.raises(anyk.InputError, match='user "0" has a service class of its own, .* that the model was trained for'):
+    with pytest.raises(anyk.InputError, match='user "0" has its own service class, .* that the model was trained for'):
         model.allocate(anyk.Urllc([60.0, 90.0], epsilon=1e-6))
     with pytest.raises(anyk.InputError, match="max_power_dbm is 30, .* which the model was trained for"):
         model.allocate(anyk.Urllc([60.0, 90.0], max_power_dbm=30))

@@ -1,7 +1,7 @@
-//! The system's parameters: one file, checked once.
+//! Parameters of a cell.
 //!
-//! A [`Config`] is what a person writes (TOML, flags); [`Config::validate`] turns it into a
-//! [`System`], which is what everything else takes. Defaults are the paper's (section V-A).
+//! A [`Config`] comes from a TOML file and flags. [`Config::validate`] checks it and turns it into a [`System`], which
+//! the rest of the library uses. The defaults are those of the paper (section V-A).
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use crate::invalid::Invalid;
 use crate::qos::{Qos, ServiceClass};
 use crate::units::{Dbm, Watt};
 
-/// All parameters of a cell, as written in a TOML file; every field may be left out.
+/// All parameters of a cell, as in a TOML file; every field is optional.
 ///
 /// ```
 /// let config = anyk::Config::from_toml("[cell]\nantennas = 4\n")?;
@@ -26,19 +26,19 @@ use crate::units::{Dbm, Watt};
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
-    /// The base station and its noise.
+    /// Base station and noise.
     pub cell: CellConfig,
-    /// Where users are when they are drawn at random.
+    /// Road on which random users are placed.
     pub road: RoadConfig,
-    /// Path loss, for users given by distance.
+    /// Path loss of users that are given by their distance.
     pub path_loss: PathLossConfig,
-    /// The frame and the delay bound.
+    /// Frame structure and delay bound.
     pub frame: FrameConfig,
-    /// The service of users that name none of their own.
+    /// Service class of users that do not set one.
     pub service: ServiceClass,
 }
 
-/// The base station and its noise.
+/// Base station and noise.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "CellFile")]
 pub struct CellConfig {
@@ -46,12 +46,12 @@ pub struct CellConfig {
     pub max_power_dbm: f64,
     /// Single-sided noise density `N_0`, dBm/Hz.
     pub noise_density_dbm_hz: f64,
-    /// Antennas `N_t`.
+    /// Number of antennas at the base station, `N_t`.
     pub antennas: u32,
 }
 
-/// [`CellConfig`] as files have it. Files of version 0.2 also name a rule for expectations over fading, of which
-/// only one is left.
+/// Section `cell` of a file. Files of version 0.2 also contain the name of the quadrature; only one is still
+/// supported.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, default)]
 struct CellFile {
@@ -81,13 +81,13 @@ impl TryFrom<CellFile> for CellConfig {
                  delete the line to use log-trapezoid"
                 .to_owned()),
             Some(other) => Err(format!(
-                "cell.quadrature is {other:?}, and there is only log-trapezoid; delete the line"
+                "cell.quadrature is {other:?}, but only log-trapezoid is supported; delete the line"
             )),
         }
     }
 }
 
-/// The road on which random users are.
+/// Road on which random users are placed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct RoadConfig {
@@ -97,8 +97,8 @@ pub struct RoadConfig {
     pub cell_radius_m: f64,
 }
 
-/// A path loss by name, and what it is made of: each value is checked against what the path loss accepts, is its
-/// default where it is left out, and is refused where it has no meaning for it.
+/// Path loss by name, with its parameters. A missing parameter has the default of the path loss; a parameter that the
+/// path loss does not have is rejected.
 ///
 /// ```
 /// let uma = "[path_loss]\nmodel = \"uma-los\"\ncarrier_ghz = 3.5\n";
@@ -109,13 +109,13 @@ pub struct RoadConfig {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PathLossConfig {
-    /// Its name.
+    /// Name of the path loss.
     #[serde(default, skip_serializing_if = "is_log_distance")]
     pub model: PathLossModel,
     /// Loss at one metre, dB.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub intercept_db: Option<f64>,
-    /// Loss for each decade of distance, dB.
+    /// Loss per decade of distance, dB.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub slope_db: Option<f64>,
     /// Carrier frequency, GHz.
@@ -133,7 +133,7 @@ pub struct PathLossConfig {
     /// Mean height of buildings, m.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub building_height_m: Option<f64>,
-    /// Share of a factory's floor that is clutter.
+    /// Share of a factory's floor that is covered by clutter.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub clutter_density: Option<f64>,
     /// Typical size of clutter, m.
@@ -147,21 +147,21 @@ pub struct PathLossConfig {
     pub shadowing: Option<Shadowing>,
 }
 
-/// Files from before there were others have no name in them.
+/// Returns whether the path loss is the default, which files do not name: the first versions had no other.
 #[allow(clippy::trivially_copy_pass_by_ref)]
 fn is_log_distance(model: &PathLossModel) -> bool {
     *model == PathLossModel::LogDistance
 }
 
-/// The frame structure and the delay bound.
+/// Frame structure and delay bound.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct FrameConfig {
     /// Frame duration `T_f`, ms.
     pub frame_ms: f64,
-    /// Data transmission time in a frame `τ`, ms.
+    /// Time for data transmission in a frame, `τ`, ms.
     pub transmission_ms: f64,
-    /// Bound on the queueing delay `D`, ms (the paper's 1 ms less transmission and decoding).
+    /// Bound on the queueing delay, `D`, ms (in the paper, 1 ms minus the times for transmission and decoding).
     pub queueing_delay_ms: f64,
 }
 
@@ -184,7 +184,7 @@ impl Default for PathLossConfig {
 }
 
 impl PathLossConfig {
-    /// A path loss of which nothing but the name is said.
+    /// Returns a path loss by name, without any parameter.
     pub fn named(model: PathLossModel) -> Self {
         Self {
             model,
@@ -202,12 +202,12 @@ impl PathLossConfig {
         }
     }
 
-    /// The value given for a parameter.
+    /// Returns the value of a parameter, if it is given.
     pub fn value(mut self, parameter: PathLossParameter) -> Option<f64> {
         *self.slot(parameter)
     }
 
-    /// Where the value of a parameter stands.
+    /// Returns the field of a parameter.
     pub fn slot(&mut self, parameter: PathLossParameter) -> &mut Option<f64> {
         match parameter {
             PathLossParameter::Intercept => &mut self.intercept_db,
@@ -223,8 +223,8 @@ impl PathLossConfig {
         }
     }
 
-    /// Names another path loss. It keeps the parameters that it accepts, unless they are defaults of the former one;
-    /// shadowing belongs to the path loss that it was given with.
+    /// Changes the name of the path loss. Keeps each parameter that the new path loss accepts, unless its value is the
+    /// default of the old one. Removes the shadowing.
     pub fn rename(&mut self, model: PathLossModel) {
         self.shadowing = None;
         let former = std::mem::replace(&mut self.model, model);
@@ -248,8 +248,8 @@ impl PathLossConfig {
         self
     }
 
-    /// Log-distance always says what it is, as it did before it had a name. The others leave their defaults to the
-    /// name, so that another name has its own.
+    /// Fills in the defaults of log-distance, as the first versions did. Other path losses leave missing parameters
+    /// empty, so that a change of the name also changes the defaults.
     fn with_defaults(self) -> Self {
         if self.model == PathLossModel::LogDistance { self.filled() } else { self }
     }
@@ -259,7 +259,7 @@ impl PathLossConfig {
         let path_loss = path_loss.map_err(|wrong| wrong.within("path_loss"))?;
         if self.shadowing == Some(Shadowing::Standard) && !self.model.has_standard_shadowing() {
             let expected = format!(
-                "a standard deviation in dB from 0.1 to 20 for {}: the standard is TR 38.901",
+                "a standard deviation in dB from 0.1 to 20 for {}: `standard` is only for TR 38.901",
                 self.model
             );
             return Err(Invalid::value("path_loss.shadowing", "standard", expected));
@@ -275,20 +275,20 @@ impl Default for FrameConfig {
 }
 
 impl Config {
-    /// Reads a TOML document; unknown fields are errors, so that a typing slip is not a default.
+    /// Reads a TOML document. Unknown fields are errors, so a typo does not silently select a default.
     pub fn from_toml(text: &str) -> Result<Self, toml::de::Error> {
         toml::from_str(text)
     }
 
-    /// The config as a TOML document that [`Config::from_toml`] reads back.
+    /// Writes the config as a TOML document, which [`Config::from_toml`] can read.
     pub fn to_toml(&self) -> Result<String, toml::ser::Error> {
         toml::to_string(self)
     }
 
-    /// The sections of the file.
+    /// Names of the sections of a file.
     pub const SECTIONS: [&'static str; 5] = ["cell", "road", "path_loss", "frame", "service"];
 
-    /// Checks every value and derives what the rest of the library uses.
+    /// Checks every value and builds the [`System`].
     pub fn validate(&self) -> Result<System, Invalid> {
         let Self { cell, road, path_loss, frame, service } = self;
         let (antennas, frame_ms) = (f64::from(cell.antennas), frame.frame_ms);
@@ -335,7 +335,7 @@ impl Config {
     }
 }
 
-/// A checked [`Config`], with what follows from it.
+/// Checked [`Config`], with values that are derived from it.
 #[derive(Debug, Clone)]
 pub struct System {
     config: Config,
@@ -343,7 +343,7 @@ pub struct System {
 }
 
 impl System {
-    /// The config this system was made from.
+    /// Config that the system was built from.
     pub fn config(&self) -> &Config {
         &self.config
     }
@@ -358,13 +358,13 @@ impl System {
         Watt::from(Dbm(self.config.cell.noise_density_dbm_hz)).0
     }
 
-    /// The road of random users.
+    /// Road on which random users are placed.
     pub fn road(&self) -> Road {
         let RoadConfig { min_distance_m, cell_radius_m } = self.config.road;
         Road { min_distance_m, cell_radius_m }
     }
 
-    /// Path loss.
+    /// Path loss of users that are given by their distance.
     pub fn path_loss(&self) -> PathLoss {
         self.path_loss
     }
@@ -374,21 +374,22 @@ impl System {
         self.config.path_loss.shadowing
     }
 
-    /// Whether users that are drawn are to be written by their gains: those of log-distance without shadowing are
-    /// written by their distances, to which any command finds the gain.
+    /// Returns whether random users are written by their gains. Users of log-distance without shadowing are written by
+    /// their distances, from which every command computes the gains.
     pub fn draws_gains(&self) -> bool {
         self.shadowing().is_some() || !matches!(self.path_loss, PathLoss::LogDistance { .. })
     }
 
-    /// Refuses a path loss that differs between users at one distance, for all that takes a gain for a distance.
+    /// Rejects a path loss that differs between users at the same distance. Commands that compute gains from distances
+    /// do not support it.
     pub fn refuse_random_path_loss(&self) -> Result<(), Invalid> {
         if let Some(shadowing) = self.shadowing() {
-            let expected = "none: only users that `anyk sample` draws are shadowed";
+            let expected = "no shadowing: only `anyk sample` applies it";
             return Err(Invalid::value("path_loss.shadowing", shadowing, expected));
         }
         let PathLossConfig { model, user_height_m, .. } = self.config.path_loss;
         if model.is_mixed() {
-            let expected = "one with or without line of sight (-los, -nlos): only `anyk sample` draws users of both";
+            let expected = "a path loss with or without line of sight (-los, -nlos): only `anyk sample` mixes both";
             return Err(Invalid::value("path_loss.model", model, expected));
         }
         if self.path_loss.is_random() {
@@ -402,17 +403,17 @@ impl System {
         Ok(())
     }
 
-    /// The law of small-scale fading.
+    /// Small-scale fading of the cell's antennas.
     pub fn fading(&self) -> Fading {
         Fading { antennas: self.config.cell.antennas }
     }
 
-    /// The service of users that name none of their own.
+    /// Service class of users that do not set one.
     pub fn service(&self) -> ServiceClass {
         self.config.service
     }
 
-    /// The rule of expectations over a law of fading, deep enough for the cell's own service class.
+    /// Builds a quadrature of a fading distribution that is accurate enough for the cell's service class.
     pub fn fading_rule(&self, law: &FadingLaw) -> Arc<FadingQuadrature> {
         let FrameConfig { frame_ms, queueing_delay_ms, .. } = self.config.frame;
         let antennas = self.config.cell.antennas;
@@ -420,7 +421,7 @@ impl System {
         Arc::new(law.quadrature(antennas, depth))
     }
 
-    /// The QoS constraint of a service class in this cell.
+    /// Builds the QoS constraint of a service class in this cell.
     pub fn qos(&self, service: ServiceClass) -> Result<Qos, Invalid> {
         service.validate()?;
         let FrameConfig { frame_ms, transmission_ms, queueing_delay_ms } = self.config.frame;
@@ -459,7 +460,7 @@ mod tests {
         assert!(config.validate().unwrap_err().to_string().starts_with("service.epsilon is NaN"));
     }
 
-    /// Files of version 0.2 name a quadrature, of which one is left.
+    /// Files of version 0.2 contain the name of a quadrature; only one is still supported.
     #[test]
     fn the_quadrature_of_older_files_is_ignored_or_refused_by_name() {
         let read = |name: &str| Config::from_toml(&format!("[cell]\nquadrature = {name:?}\n"));

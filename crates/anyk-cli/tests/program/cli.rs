@@ -184,7 +184,7 @@ fn bad_input_is_exit_code_2_with_a_message_that_helps() {
         (user(r#""id":{},"distance_m":60"#).into(), &["id is {}, expected a string"]),
         (
             user(r#""id":"a","distance_m":60"#).into(),
-            &["user 2", "id is \"a\"", "user 1 has already"],
+            &["user 2", "id is \"a\"", "user 1 already has"],
         ),
         (
             user(r#""id":"b","distance_m":60,"epsilon":0.5"#).into(),
@@ -202,7 +202,7 @@ fn bad_input_is_exit_code_2_with_a_message_that_helps() {
         (b"{\"users\":[{\"id\":\"\xff\",\"distance_m\":60}]}".to_vec(), &["byte 18 is not UTF-8"]),
         (b"\x00\x01\x02".to_vec(), &["the header", "expected one of distance_m"]),
         (b"id,distance_m\n".to_vec(), &["there are no users"]),
-        (b"id,distance_m\na,60\na,70\n".to_vec(), &["line 3", "id is \"a\"", "line 2 has already"]),
+        (b"id,distance_m\na,60\na,70\n".to_vec(), &["line 3", "id is \"a\"", "line 2 already has"]),
         (b"id,distance_m\na,abc\n".to_vec(), &["line 2 (user \"a\")", "distance_m is abc"]),
         (b"id,distance_m\na,inf\n".to_vec(), &["line 2 (user \"a\")", "distance_m is inf"]),
         (b"id,distance_m\na,NaN\n".to_vec(), &["line 2 (user \"a\")", "distance_m is NaN"]),
@@ -439,7 +439,7 @@ fn train_evaluate_allocate() {
     let other = r#"{"users":[{"id":"a","distance_m":60,"epsilon":1e-7}]}"#;
     let refused = run(&["allocate", model, "--input", "-"], other);
     assert_eq!(refused.code, 2);
-    assert!(refused.stderr.contains("service class of its own"), "{}", refused.stderr);
+    assert!(refused.stderr.contains("its own service class"), "{}", refused.stderr);
 }
 
 #[test]

@@ -78,8 +78,8 @@ fn bad_usage_is_exit_code_2_with_a_message_that_helps() {
         [&["train", problem, "--out", out], flags].concat()
     };
     let table: Vec<(Vec<&str>, &str, &[&str])> = vec![
-        (POWER.to_vec(), own, &["user \"a\"", "service class of its own"]),
-        (EQUAL.to_vec(), own, &["user \"a\"", "service class of its own"]),
+        (POWER.to_vec(), own, &["user \"a\"", "its own service class"]),
+        (EQUAL.to_vec(), own, &["user \"a\"", "its own service class"]),
         ([POWER, &["--rate-bps", "0"]].concat(), FIVE, &["error: --rate-bps is 0", "1 to 1e12"]),
         ([EQUAL, &["--rate-bps", "nan"]].concat(), FIVE, &["--rate-bps is nan", "a number"]),
         ([EQUAL, &["--rate-bps", "-1"]].concat(), FIVE, &["error: --rate-bps is -1", "1 to 1e12"]),

@@ -77,7 +77,7 @@ fn a_config_holds_a_path_loss_and_options_override_it() {
     let solve = ["solve", "urllc", "--input", "-", "--config", file];
     let refused = run(&solve, "id,distance_m\na,120\n");
     assert_eq!(refused.code, 2);
-    let end = "cell.toml: path_loss.shadowing is standard, expected none: only users that `anyk sample` draws are shadowed\n";
+    let end = "cell.toml: path_loss.shadowing is standard, expected no shadowing: only `anyk sample` applies it\n";
     assert!(refused.stderr.ends_with(end), "{}", refused.stderr);
     text(&[&solve[..], &["--path-loss", "rma-nlos"]].concat(), "id,distance_m\na,120\n");
 }

@@ -81,7 +81,7 @@ fn a_bad_row_refuses_its_cell_alone() {
     for (at, line, told) in [
         (1, 3, "distance_m is -5"),
         (2, 6, "3 fields, expected 4"),
-        (3, 7, "which line 7 has already"),
+        (3, 7, "which line 7 already has"),
     ] {
         assert_eq!(answers[at]["line"], line, "{}", answers[at]);
         assert!(answers[at]["error"].as_str().unwrap().contains(told), "{}", answers[at]);

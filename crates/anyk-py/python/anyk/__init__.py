@@ -6,8 +6,8 @@
 >>> best.status, best.duality_gap < 1e-8
 ('optimal', True)
 
-Each problem is a class, such as :class:`Urllc`. :class:`Separable` solves a problem of your own. :func:`train` trains a
-policy for any number of users, :func:`evaluate` compares policies, including your own, with the optimum, and
+Each problem is a class, such as :class:`Urllc`; :class:`Separable` is for problems that you define. :func:`train`
+trains a policy for any number of users, :func:`evaluate` compares policies, including your own, with the optimum, and
 :func:`diagnose` finds the size law of a policy. ``anyk.torch`` has layers for PyTorch; import it separately.
 """
 

@@ -62,22 +62,31 @@ class Verdict:
     status
         ``feasible``, ``misses`` (a user's demand is not met), ``over-budget``, or ``infeasible`` (no allocation could
         serve every user).
+
     k
         Number of users or links.
+
     objective
         Name and unit of the objective.
+
     value
         Objective of the allocation.
+
     reference
         Best known objective of the cell.
+
     gap_percent
         Distance of the value from the reference, in percent; positive is worse.
+
     availability
         Share of users whose demand is met, even if the allocation exceeds the budget.
+
     budget_used
         Share of the budget that the allocation uses.
+
     kkt_residual
         Distance from the optimality conditions; 0 at the optimum.
+
     missed
         Users that are not served: dicts with ``user`` (position), ``what``, ``value`` and ``target``.
     """

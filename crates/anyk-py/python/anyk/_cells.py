@@ -105,20 +105,28 @@ class Urllc(_Users):
     ----------
     distances_m
         Distances from the base station, in m.
+
     gains
         Channel gains, as power ratios.
+
     gains_db
         Channel gains, in dB.
+
     path_losses_db
         Path losses, in dB.
+
     snrs_db
         Signal-to-noise ratios, in dB. They also need ``reference_power_dbm`` and ``reference_bandwidth_hz``.
+
     epsilon
-        Maximum packet loss. This and the next two are one number for all users, or one for each.
+        Maximum packet loss: one number for all users, or one for each.
+
     packet_bits
-        Packet size, in bits.
+        Packet size in bits: one number for all users, or one for each.
+
     arrival_rate
-        Mean number of packets per frame.
+        Mean number of packets per frame: one number for all users, or one for each.
+
     **options
         Options of the cell, such as ``max_power_dbm=40``; ``anyk.options("urllc", "solve")`` lists them.
 
@@ -195,12 +203,16 @@ class Interference(_Links):
     ----------
     gains
         K×K matrix of power gains: row k has the gains to receiver k, column j those from transmitter j.
+
     max_power
-        Maximum power. This and the next two are one number, or one for each link (default: 1).
+        Maximum power: one number for all links, or one for each (default: 1).
+
     noise
-        Noise power, in the unit of ``max_power``.
+        Noise power, in the unit of ``max_power``: one number for all links, or one for each (default: 1).
+
     weights
-        Weights in the sum rate.
+        Weights in the sum rate: one number for all links, or one for each (default: 1).
+
     **options
         Other options; ``anyk.options("interference", "solve")`` lists them.
 
@@ -230,6 +242,7 @@ def cells(problem: str, **given: Any) -> Batch:
     ----------
     problem
         Name of the problem, such as ``"urllc"``.
+
     **given
         Arguments of the problem's class. An array of users has one row per cell, (N, K), or is a list of arrays of any
         lengths. Gains of links are (N, K, K) or a list of matrices. Options are the same for all cells.
@@ -267,7 +280,7 @@ def cells(problem: str, **given: Any) -> Batch:
         if isinstance(value, (list, tuple)) and value and not np.isscalar(value[0]):
             flat, own = _rows(name, value)
             if own != sizes:
-                raise InputError(f"{name} has other numbers of users than {place}, expected the same")
+                raise InputError(f"{name} and {place} differ in their numbers of users, expected equal numbers")
             columns[name] = flat
             continue
         array = numbers(name, value)
@@ -313,15 +326,19 @@ def sample(problem: str, k: int, count: int = 1, seed: int = 0, **given: Option)
     ----------
     problem
         Name of the problem.
+
     k
         Number of users or links in each cell.
+
     count
         Number of cells.
+
     seed
-        The same seed gives the same cells.
+        Seed of the random cells: the same seed gives the same cells.
+
     **given
-        Options of ``anyk sample`` (for users ``cell_radius_m``, ``path_loss``, ``shadowing``, …; for links
-        ``scenario="dense"`` or ``"d2d"``), and options of the cell.
+        Options of the cell, and those of ``anyk sample``: for users ``cell_radius_m``, ``path_loss``, ``shadowing``
+        and others, for links ``scenario="dense"`` or ``"d2d"``.
 
     Raises
     ------
@@ -348,8 +365,10 @@ def read(problem: str, source: str | bytes | os.PathLike[str], **options: Option
     ----------
     problem
         Name of the problem.
+
     source
         Name of a file, or its content as bytes: users as JSON, JSON lines or CSV, gains of links as JSON or ``.npy``.
+
     **options
         Options of the cells.
 
@@ -393,6 +412,7 @@ def options(problem: str, verb: str = "solve") -> list[dict[str, Any]]:
     ----------
     problem
         Name of the problem.
+
     verb
         ``"solve"``, ``"sample"``, ``"train"``, ``"evaluate"``, ``"allocate"`` or ``"calibrate"``.
 
@@ -414,6 +434,7 @@ def required_bandwidth(received_w: ArrayLike, **options: Option) -> tuple[Floats
     ----------
     received_w
         Received powers u in W.
+
     **options
         Options of the cell, such as ``epsilon=1e-6``.
 
@@ -421,6 +442,7 @@ def required_bandwidth(received_w: ArrayLike, **options: Option) -> tuple[Floats
     -------
     bandwidth_hz
         b(u) in Hz, with the shape of ``received_w``.
+
     slope_hz_per_w
         Derivative of b in Hz/W.
 

@@ -86,10 +86,13 @@ class Comparison(Table):
     ----------
     objective
         Objective of the problem.
+
     reference
         Name of the reference that gaps are measured from.
+
     failures
         The first results that could not be checked, with the reasons.
+
     size_laws
         Size law of each of your policies, with the recommended network.
     """
@@ -195,18 +198,25 @@ def evaluate(
     Parameters
     ----------
     policies
-        Policies by name, or a single one: a function from a cell to an allocation (:class:`batched` for many cells at
-        once), a :class:`Model` or its file, or ``None`` for the baseline of that name, such as ``{"optimum": None}``.
+        One policy, or several by name. A policy is a function from a cell to an allocation (:class:`batched` for many
+        cells at once), or a :class:`Model` or its file. ``None`` stands for the baseline with this name, such as
+        ``{"optimum": None}``.
+
     problem
         Name of the problem; required unless a policy is a model.
+
     sizes
         Numbers of users to compare at.
+
     samples
         Number of cells for each size and seed.
+
     seed, seeds
         One seed, or several instead.
+
     progress
         Progress bar or function, as in :func:`train`.
+
     **options
         Options of random cells, such as ``max_power_dbm=40`` or ``scenario="d2d"``.
 

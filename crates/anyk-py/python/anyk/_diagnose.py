@@ -1,4 +1,4 @@
-"""Diagnosis: the size law of a policy, and the networks that have the same one."""
+"""Diagnosis of the size law of a policy, and of the networks that have the same size law."""
 
 from __future__ import annotations
 
@@ -27,12 +27,16 @@ class Diagnosis:
     ----------
     policy, samples
         Description of the policy and of the samples.
+
     equivariant, function_of_x_and_k, size_invariant, size_law
         Findings, as text.
+
     recommended, reason
         Network with the same size law, and why it was chosen.
+
     tables
         List of :class:`Table`.
+
     details
         All findings, as in the JSON of the program.
     """
@@ -100,7 +104,7 @@ def diagnose(
     progress: Progress = None,
     **options: Option,
 ) -> Diagnosis:
-    """Find the size law of a policy, and a network with the same one (remark 1 of the paper).
+    """Find the size law of a policy, and a network with the same size law (remark 1 of the paper).
 
     Parameters
     ----------
@@ -108,23 +112,32 @@ def diagnose(
         A function from a cell to an allocation, a :class:`Model` or its file, the name of a built-in policy such as
         ``"urllc-power"``, or samples. Samples are a mapping ``{"k": …, "x": …, "y": …}``, a ``pandas.DataFrame`` or a
         CSV file with one row per user; add a column ``instance`` if you know which rows belong together.
+
     problem
         Name of the problem; required for a function.
+
     quantity
         The amount to diagnose: ``"power"`` or ``"bandwidth"``.
+
     sizes
         Numbers of users to sample (default: 2, 3, 5, 10, 20, 50, 100 and 200).
+
     users
         Minimum number of users to sample for each size (default: 2,000 for a function, otherwise 20,000).
+
     train_k
         Small number of users from which the recommendation extrapolates.
+
     seed
         Seed of the random cells.
+
     check
         Also train networks at ``train_k`` users, measure their losses at a larger number, and correct the
         recommendation if another network loses less. This takes seconds.
+
     progress
         Progress bar or function, as in :func:`train`.
+
     **options
         Options of the cells of a function or a built-in policy.
 
@@ -136,7 +149,7 @@ def diagnose(
     Raises
     ------
     InputError
-        If an argument is missing or out of range, or the samples are not enough.
+        If an argument is missing or out of range, or if there are too few samples.
     """
     patient: Any = policy
     if isinstance(policy, (str, os.PathLike)) and os.path.isfile(policy):
@@ -189,10 +202,10 @@ def _rows(samples: dict[str, Any]) -> list[tuple[int, float, float, int | None]]
         raise InputError(f"the samples have {lengths} rows, expected the same number in all columns")
     sizes = columns["k"]
     if not bool(np.all((sizes >= 1) & (sizes == np.floor(sizes)) & (sizes < 1e9))):
-        raise InputError("k: expected whole numbers of users from 1")
+        raise InputError("k: expected whole numbers of at least 1")
     instances = columns.get("instance")
     if instances is not None and not bool(np.all((instances >= 0) & (instances == np.floor(instances)) & (instances < 2**63))):
-        raise InputError("instance: expected whole numbers from 0")
+        raise InputError("instance: expected whole numbers of at least 0")
     groups: list[int | None] = [None] * sizes.size if instances is None else [int(one) for one in instances]
     return [
         (int(k), float(x), float(y), instance)

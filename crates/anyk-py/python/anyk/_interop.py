@@ -52,6 +52,7 @@ def gains_of_sionna(a: Any, *, mean_over_antennas: bool = True) -> Floats:
           ``[num_rx, num_rx_ant, num_tx, num_tx_ant, num_paths]``, optionally with ``num_time_steps`` as the last axis.
         - Sionna PHY channel models, ``a`` of ``cir``:
           ``[batch, num_rx, num_rx_ant, num_tx, num_tx_ant, num_paths, num_time_steps]``.
+
     mean_over_antennas
         Whether to average over pairs of antennas; otherwise they are summed.
 
@@ -94,6 +95,7 @@ def gains_of_deepmimo(channel: Any, *, mean_over_antennas: bool = True) -> Float
     channel
         Channel in the frequency domain, ``[num_users, num_rx_ant, num_tx_ant, num_subcarriers]``:
         ``dataset[0]["user"]["channel"]`` of versions 2 and 3, or ``dataset.channel`` of version 4.
+
     mean_over_antennas
         Whether to average over pairs of antennas; otherwise they are summed.
 
@@ -140,10 +142,13 @@ def from_table(table: Any, *, problem: str = "urllc", cell: str = "cell", **opti
     ----------
     table
         A ``pandas.DataFrame``, a ``pyarrow.Table`` or ``RecordBatch``, or a mapping of columns.
+
     problem
         Name of the problem.
+
     cell
         Name of the column that identifies the cell of a user.
+
     **options
         Options of the cells.
 

@@ -79,11 +79,13 @@ class Model:
         ----------
         cells
             A cell, a batch, or a list of cells.
+
         certify
             Certify every user, and correct bandwidths that do not meet the QoS (models for ``urllc``).
+
         infeasible
-            ``"raise"``, or ``"zero"`` to leave cells of a batch that the budget cannot serve at 0 and mark them in
-            ``served``.
+            ``"raise"`` an error if the budget cannot serve a cell. With ``"zero"``, such a cell of a batch gets
+            amounts of 0 instead, and ``served`` marks it.
 
         Returns
         -------
@@ -94,6 +96,7 @@ class Model:
         ------
         Infeasible
             If the budget cannot serve a cell.
+
         InputError
             If the cells are of another problem, or have parameters that the model does not support.
         """
@@ -131,12 +134,16 @@ class Model:
         ----------
         sizes
             Numbers of users to evaluate.
+
         samples
-            Number of cells for each of them.
+            Number of cells for each number of users.
+
         seed
             Seed of the cells.
+
         progress
             Progress bar or function, as in :func:`train`.
+
         **options
             Options of the random cells.
 
@@ -174,17 +181,23 @@ class Model:
         ----------
         k
             Numbers of users for which the guarantee must hold. They share ``delta``.
+
         cells
-            Number of independent cells for each of them; one user of each cell is checked. At least
+            Number of independent cells for each number of users; one user of each cell is checked. At least
             ln δ / ln(1 − β) are required: 2,995 for the default values and one number of users.
+
         beta
             Share of users that may miss their QoS.
+
         delta
-            Probability that more users do.
+            Probability, over the draw of the cells, that a larger share misses its QoS.
+
         seed
             Seed of the calibration cells; it must not be a seed of the training.
+
         shrink
-            Whether the margin may be below 1.
+            Whether the margin may be below 1, if the model uses more bandwidth than the guarantee requires.
+
         **options
             Options of the cells, and ``fading`` for a model that was trained on samples of fading.
 
@@ -243,18 +256,24 @@ def train(
     Parameters
     ----------
     problem
-        Name of the problem, or a :class:`Separable` of your own.
+        Name of the problem, or a :class:`Separable`.
+
     method
         Method of the problem; ``anyk.options(problem, "train")`` lists them.
+
     train_k
         Number of users in the training cells, or several.
+
     out
-        File for the model, written when the run ends. An interrupted run writes nothing.
+        File for the model. It is written when the run ends; an interrupted run does not write it.
+
     force
         Overwrite a file that is not a model.
+
     progress
         ``False`` turns the progress bar off. A function is called as ``progress(what, done, of)`` about ten times a
         second and stops the run by returning ``True``.
+
     **options
         Other options of ``anyk train``, such as ``seed=2``; ``anyk.options(problem, "train")`` lists them.
 

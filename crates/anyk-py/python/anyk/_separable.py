@@ -23,8 +23,10 @@ class Cost:
     ----------
     cost
         A vectorized function of u, or samples: an array (N, 2) of pairs (u, c), or a tuple of two arrays.
+
     low
         Smallest u that serves a user; the cost is infinite below it. Only for a function.
+
     high
         Largest u at which the function is evaluated; the cost is constant above it. Required for a function.
 
@@ -134,14 +136,19 @@ class Separable(Cell):
     cost
         Decreasing, convex cost c: a vectorized function of u = αx, samples as in :class:`Cost`, a :class:`Cost`, or a
         list of these together with ``classes``.
+
     gains
         Gains α_k, one for each user.
+
     budget
         Budget X.
+
     classes
         Index of each user's cost in the list.
+
     weights
         Weights w_k, one for each user, from 1e-12 to 1e12 (default: 1).
+
     low
         Smallest u that serves a user, as in :class:`Cost`.
 
@@ -222,6 +229,6 @@ def _classes(classes: ArrayLike | None, size: int) -> tuple[list[int], int]:
     if array.shape != (size,):
         raise InputError(f"classes have the shape {array.shape}, expected ({size},): one for each user")
     if not bool(np.all((array >= 0) & (array == np.floor(array)) & (array < 2**31))):
-        raise InputError("classes: expected whole numbers from 0")
+        raise InputError("classes: expected whole numbers of at least 0")
     found = [int(one) for one in array]
     return found, max(found, default=0) + 1

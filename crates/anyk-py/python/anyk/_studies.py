@@ -20,8 +20,10 @@ class Study:
     ----------
     name
         Name of the study.
+
     about
         How the study was run.
+
     tables
         List of :class:`Table`; ``study[i]`` and iteration give them as well.
     """
@@ -77,13 +79,17 @@ def study(
     ----------
     name
         Name of the study, see :func:`studies`.
+
     trainings
-        Number of training runs of each entry; by default, that of the study.
+        Number of training runs for each entry (default: depends on the study).
+
     effort
         ``"usual"``, ``"full"`` (as in the paper; hours for some studies) or ``"trial"`` (a quick test; ignore its
         figures).
+
     cache
         Folder for finished parts. After an interruption, the same call resumes with the parts that are missing.
+
     progress
         Progress bar or function, as in :func:`train`.
 

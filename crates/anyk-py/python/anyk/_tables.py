@@ -16,13 +16,17 @@ class Table:
     ----------
     columns
         Names of the columns.
+
     rows
         List of dicts by column. Numbers have all digits; only printing rounds them. Several numbers in one cell are a
         tuple.
+
     name, title, note
         Strings; empty if there are none.
+
     chart
         Data of the chart, or None.
+
     claims
         Statements that the numbers confirm or refute; only in tables of studies.
     """

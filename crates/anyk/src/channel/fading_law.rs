@@ -103,7 +103,7 @@ impl FadingLaw {
     }
 
     /// Returns a quadrature rule for expectations over the exact distribution: the trapezoidal rule in `ln g`. The
-    /// density is analytic for every distribution here, so the rule converges geometrically
+    /// densities of all these distributions are analytic, so the rule converges geometrically
     /// ([`FadingQuadrature::log_trapezoid`]).
     pub fn quadrature(&self, antennas: u32, depth: f64) -> FadingQuadrature {
         let shape = f64::from(antennas.max(1));

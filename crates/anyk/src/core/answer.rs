@@ -453,7 +453,7 @@ pub struct Rows {
     rows: Vec<Row>,
     /// Rows of users who are not served.
     others: Vec<Row>,
-    /// Indices of both in the order of the input; `rows` come first.
+    /// Indices into `rows` followed by `others`, in the order of the input.
     order: Vec<usize>,
     /// Fields of users who are served, in addition to an id.
     fields: &'static [&'static str],

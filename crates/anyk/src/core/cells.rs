@@ -249,8 +249,7 @@ impl CellOptions {
     }
 
     /// Options of a verb for a problem of users of a cell: the problem's own, those for `snr_db`, and those of
-    /// the cell. `other_cell` is the heading of the latter for models that allocate in cells other than their
-    /// own.
+    /// the cell. `other_cell` is the heading of the cell options for models that also allocate in other cells.
     pub(crate) fn flags(
         self,
         (about, verb): (&About, Verb),

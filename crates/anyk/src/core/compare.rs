@@ -42,7 +42,7 @@ impl Player {
         known.iter().for_each(|spec| home.remove(spec.name));
         if let Some((field, here, own)) = problem.options().other_than(&home) {
             let expected =
-                format!("{own}, which {name} was trained for; the price policy takes any");
+                format!("{own}, which {name} was trained for; the price policy accepts any value");
             return Err(Invalid::value(field, here, expected).into());
         }
         let policy = model.policy(&Options::default())?;
@@ -191,7 +191,7 @@ pub fn compare(
         }
     }
     observer.end();
-    // By policy in the given order, then by size.
+    // Sort the results by policy, in the given order, then by size.
     let order = |name: &String| players.iter().position(|player| player.name == *name);
     found.rows.sort_by_key(|row| order(&row.policy));
     Ok(found)

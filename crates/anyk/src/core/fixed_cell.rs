@@ -43,8 +43,10 @@ impl Policy for FixedCell {
         let here = Arc::downgrade(&instance.problem);
         if !self.known.as_ref().is_some_and(|known| known.ptr_eq(&here)) {
             if let Some((field, here, own)) = instance.problem.options().other_than(&self.home) {
-                let expected =
-                    format!("{own}, which the model was trained for; {} takes any", self.instead);
+                let expected = format!(
+                    "{own}, which the model was trained for; {} accepts any value",
+                    self.instead
+                );
                 return Ok(Outcome::Refused(Invalid::value(field, here, expected).to_string()));
             }
             self.known = Some(here);

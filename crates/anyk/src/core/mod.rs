@@ -1,11 +1,8 @@
-//! Core between inputs and solvers, shared by all problems.
+//! Core between inputs and solvers, shared by all problems. The methods of its types are in the files next to it.
 //!
-//! A [`Problem`] formulates a [`Record`] (named arrays) as an [`Instance`]. A [`Policy`] computes an
-//! [`Allocation`] for an instance, and the instance judges the allocation and returns a [`Verdict`]. Typed code
-//! exists only inside a problem, behind [`Formulation`]. Files, Python and other programs see only records and
-//! allocations, which have the same shape: arrays with names.
-//!
-//! This file contains the declarations. Their methods are in the files next to it.
+//! A [`Problem`] formulates a [`Record`] (named arrays) as an [`Instance`]. A [`Policy`] computes an [`Allocation`] for
+//! the instance, which judges the allocation and returns a [`Verdict`]. Only the code inside a problem is typed; it is
+//! behind [`Formulation`]. Files, Python and other programs see only named arrays.
 
 mod allocation;
 mod answer;
@@ -108,22 +105,20 @@ pub enum Need {
     Default(f64),
 }
 
-/// One instance as data: the columns of its problem, names of users, and all other fields of a file. An
-/// allocation in a file has the same shape, with the amounts as its columns.
+/// Instance as data. An allocation in a file has the same form, with the amounts as its columns.
 #[derive(Debug, Clone, Default)]
 pub struct Record {
     columns: &'static [Column],
     size: Size,
-    /// Values in the order of the columns; empty if a column is not given, NaN if a user has no value. Only
-    /// accessors that return an `Option` or fill in a default read them.
+    /// Values of each column; empty if the record omits it, NaN if a user has no value. Accessors fill in defaults.
     values: Vec<Vec<f64>>,
     /// Options of the problem that the record sets for itself.
     parameters: Options,
-    /// Options that the record contains without setting them: they must equal those in effect.
+    /// Options in the record that must equal those in effect, because a record cannot set them.
     claims: Vec<parameters::Claim>,
     /// Names of the users; empty if they are numbered.
     pub ids: Ids,
-    /// Other fields of the file for the whole instance; its name is `cell`.
+    /// Other fields of the file for the whole instance; the field `cell` is its name.
     pub extra: Extra,
     /// Other fields of the file for each user; empty if there are none.
     pub user_extra: Vec<Extra>,
@@ -131,7 +126,7 @@ pub struct Record {
     pub place: Place,
 }
 
-/// Result of a policy for an instance. Buffers are reused for the next instance.
+/// Result of a policy for an instance, in buffers that are reused for the next instance.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Allocation {
     /// Amounts in the order of [`About::amounts`].
@@ -142,9 +137,9 @@ pub struct Allocation {
     pub iterations: Option<usize>,
     /// Objective as computed by a solver, if it may differ from that of the amounts in its last digits.
     pub objective: Option<f64>,
-    /// Seconds that the policy itself took, if a call of it takes longer.
+    /// Time that the policy itself took, if a call takes longer, s.
     pub seconds: Option<f64>,
-    /// Other results of the policy: certificates, guarantees, values outside the training range.
+    /// Other results: certificates, guarantees, values outside the training range.
     pub facts: Facts,
 }
 
@@ -188,9 +183,8 @@ pub enum Status {
 /// Verdict on an allocation, compared with the best known one.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Verdict {
-    /// Status: `feasible`; `misses` if a user's demand is not met; `over-budget` if the allocation exceeds the
-    /// budget; `infeasible` if no allocation could serve every user; `no-allocation` if the author of the file
-    /// says that there is none.
+    /// Status: `feasible`, `misses` (a demand is not met), `over-budget`, `infeasible` (no allocation can serve every
+    /// user) or `no-allocation` (the file gives a reason instead).
     pub status: &'static str,
     /// Number of users or links.
     pub k: usize,
@@ -203,15 +197,14 @@ pub struct Verdict {
     pub value: Option<f64>,
     /// Objective value of the optimum or of the best known allocation; absent if there is none.
     pub reference: Option<f64>,
-    /// Gap between value and reference, percent: positive is worse. Negative values are possible if users are not
-    /// served.
+    /// Gap between value and reference, percent: positive is worse, negative is possible if users are not served.
     pub gap_percent: Option<f64>,
     /// Share of the budget that is used.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub budget_used: Option<f64>,
     /// Largest relative violation of the optimality conditions; absent if it is unbounded.
     pub kkt_residual: Option<f64>,
-    /// Reason that the author gives instead of an allocation.
+    /// Reason that the file gives instead of an allocation.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
     /// Users who are not served, and by how much.
@@ -222,29 +215,20 @@ pub struct Verdict {
     pub extra: Extra,
 }
 
-/// Instance in the problem's own types: its objective and its judge, which shares no code with solvers and
-/// networks.
-///
-/// All allocations passed to it have finite amounts of the right lengths.
+/// Instance in the problem's own types. It receives only allocations with finite amounts of the right lengths.
 pub trait Formulation: Any + Send + Sync {
     /// Returns the objective of the instance.
     fn goal(&self) -> Goal;
-
     /// Returns the objective value of an allocation.
     fn value(&self, given: &Allocation) -> f64;
-
-    /// Judges an allocation, even one that [`check`](Self::check) would reject: return an error for negative
-    /// amounts.
+    /// Judges any allocation without code of solvers and networks. Negative amounts are an error.
     fn judge(&self, given: &Allocation) -> Result<Judged, Error>;
-
     /// Returns a feature of each user for `diagnose`, such as `ln α`.
     fn features(&self) -> Vec<f64>;
-
     /// Returns the instance with some of its users, or all in another order: user `users[i]` gets index `i`.
     fn part(&self, users: &[usize]) -> Box<dyn Formulation>;
 
-    /// Rejects invalid allocations, such as negative amounts or more than the budget. [`judge`](Self::judge)
-    /// checks whether users are served.
+    /// Rejects invalid allocations, such as those that exceed the budget; it need not check whether users are served.
     fn check(&self, _given: &Allocation) -> Result<(), Invalid> {
         Ok(())
     }
@@ -289,18 +273,14 @@ pub trait Formulation: Any + Send + Sync {
 pub trait Problem: Send + Sync {
     /// Returns the problem's row in the registry.
     fn about(&self) -> &'static About;
-
     /// Returns all options in effect, including defaults: [`About::make`] builds the same problem from them.
     fn options(&self) -> &Options;
-
     /// Builds the typed instance of a record.
     fn formulate(&self, record: &Record) -> Result<Box<dyn Formulation>, Error>;
-
     /// Draws a random record, which depends only on the arguments.
     fn draw(&self, seed: u64, size: usize, index: u64) -> Result<Record, Error>;
 
-    /// Returns the problem with other options, for a record that sets some. If a problem has data other than its
-    /// options, such as a cost from a model, it must keep them here.
+    /// Returns the problem with other options, for a record that sets some. It must keep all data that are not options.
     fn with_options(&self, options: &Options) -> Result<Arc<dyn Problem>, Error> {
         (self.about().make)(options)
     }
@@ -313,8 +293,7 @@ pub trait Problem: Send + Sync {
 
 /// Anything that allocates: a solver, a model, a program or a function. It owns all its data.
 pub trait Policy: Send + Sync {
-    /// Writes the amounts of an instance into buffers and returns the outcome. It writes nothing unless the
-    /// instance is served.
+    /// Allocates for an instance: returns the outcome and, only if it is served, writes the amounts into buffers.
     fn allocate(&mut self, instance: &Instance, into: &mut Allocation) -> Result<Outcome, Error>;
 
     /// Returns a copy for another thread; `None` if the policy must receive one instance at a time.
@@ -325,8 +304,7 @@ pub trait Policy: Send + Sync {
     /// Announces the next instances: a policy that allocates many at once may do so now.
     fn prepare(&mut self, _instances: &[&Arc<Instance>]) {}
 
-    /// Returns why the answers since the last call are unreliable, if they are: a program may have written an
-    /// extra line. `at_rest` says that no instance follows immediately, so there is time to check.
+    /// Returns why answers since the last call are unreliable, if they are. If `at_rest`, there is time to check.
     fn doubt(&mut self, _at_rest: bool) -> Option<String> {
         None
     }
@@ -336,14 +314,11 @@ pub trait Policy: Send + Sync {
 pub trait Model: Send + Sync {
     /// Returns the row of its problem in the registry.
     fn about(&self) -> &'static About;
-
     /// Describes the model in a few words.
     fn describe(&self) -> String;
-
     /// Returns the bytes of its file.
     fn bytes(&self) -> Result<Vec<u8>, ModelError>;
-
-    /// Returns the options of its training instances, which describe its cell.
+    /// Returns the options that describe its cell, from which its training instances were drawn.
     fn home(&self) -> Options;
 
     /// Returns the options of a verb that apply to this model.
@@ -362,17 +337,17 @@ pub trait Model: Send + Sync {
         observer: &dyn Observer,
     ) -> Result<Page, Error>;
 
-    /// Returns the problem of the instances that the model allocates: its own cell, overridden by the options.
+    /// Returns the problem whose instances the model allocates: its own cell, overridden by the options.
     fn problem(&self, options: &Options) -> Result<Arc<dyn Problem>, Error> {
         (self.about().make)(&options.at_home(&self.home()))
     }
 
-    /// Returns the problem whose random instances are those of the training.
+    /// Returns the problem from which the training instances were drawn.
     fn drawn_from(&self) -> Result<Arc<dyn Problem>, Error> {
         self.problem(&Options::default())
     }
 
-    /// Returns the largest number of users in its validation; `None` for a method that does not depend on it.
+    /// Returns the largest number of users in its validation; `None` if the method works for any number.
     fn validated_k(&self) -> Option<usize> {
         None
     }
@@ -413,8 +388,7 @@ pub struct About {
     pub flags: fn(Verb) -> Vec<OptionSpec>,
     /// Options that a record may set, with their names in files.
     pub parameters: fn() -> Vec<(Parameter, Vec<String>)>,
-    /// Names of the problem's own facts and details in reports, in addition to the amounts; fields of a file with
-    /// one of these names are renamed in answers.
+    /// Names of its facts and details in answers. A field of a file with such a name gets a prefix in the answer.
     pub answer_fields: &'static [&'static str],
     /// Names in answers that belong to each user.
     pub user_fields: &'static [&'static str],
@@ -454,8 +428,7 @@ pub struct PolicyRow {
     pub name: &'static str,
     /// Description in one line.
     pub line: &'static str,
-    /// Constructor from the options of a problem. Options that a record sets for itself are in the instance
-    /// instead.
+    /// Constructor from the options of a problem. The options that a record sets are in its instance.
     pub make: fn(&Options) -> Result<Box<dyn Policy>, Error>,
 }
 

@@ -73,7 +73,7 @@ pub(crate) struct Value {
 }
 
 impl ParameterKind {
-    /// Returns what is expected if a value differs from the one in effect.
+    /// Describes the expected value, for the error about a value that is not the one in effect.
     pub(crate) fn expected(
         self,
         option: &'static str,
@@ -180,7 +180,7 @@ impl Parameter {
             (ParameterKind::Name(_), Some(word)) => Ok(Some(Value::new(word))),
             (ParameterKind::Name(_), None) => {
                 let (name, value) = (shorten(name), shorten(json));
-                Err(format!("{name} is {value}, expected a name: it is a parameter"))
+                Err(format!("{name} is {value}, expected a name, since it sets a parameter"))
             }
             (_, word) => self.number_or_text(name, json, word.as_deref()),
         }
@@ -199,7 +199,7 @@ impl Parameter {
         }
         let Some(number) = text.parse().ok().filter(|number: &f64| number.is_finite()) else {
             let (name, value) = (shorten(name), shorten(json));
-            return Err(format!("{name} is {value}, expected a number: it is a parameter"));
+            return Err(format!("{name} is {value}, expected a number, since it sets a parameter"));
         };
         let ParameterKind::Converted(convert) = self.kind else {
             return Ok(Some(Value::new(text.to_owned())));
@@ -209,7 +209,7 @@ impl Parameter {
         if !converted.is_finite() {
             let (name, value) = (shorten(name), shorten(json));
             return Err(format!(
-                "{name} is {value}, expected a positive number: it is a parameter"
+                "{name} is {value}, expected a positive number, since it sets a parameter"
             ));
         }
         let in_file = Some(text.into());

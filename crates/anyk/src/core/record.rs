@@ -174,7 +174,7 @@ impl Record {
         self.columns.iter().filter_map(given)
     }
 
-    /// Name of a user: from the file, or the user's number there. Without a file, users are counted from 0.
+    /// Name of a user: its name or number in the file. Without a file, users are counted from 0.
     pub fn id(&self, user: usize) -> String {
         match self.ids.get(user) {
             Some(id) => id.to_owned(),

@@ -155,7 +155,7 @@ pub struct Summary {
 }
 
 impl Summary {
-    /// Counts an instance without a verdict; the error contains what is known about it.
+    /// Counts an instance without a verdict. The error may contain its size and whether it is feasible.
     pub fn fail(&mut self, error: &Error) {
         let Some(Unjudged { k, feasible, .. }) = error.unjudged() else {
             self.unread += 1;

@@ -65,7 +65,7 @@ pub enum Ground {
         /// Loss in percent.
         loss_percent: f64,
     },
-    /// Another output had a smaller measured loss than the one that the law suggests.
+    /// The check found an output with a smaller loss than the one that the size law suggests.
     Overruled {
         /// Output with the smaller loss.
         output: Output,
@@ -250,9 +250,9 @@ mod tests {
         };
         assert_eq!(checked(1.0).output(POSITIVE), Some(Output::Pretrained));
         assert!(checked(1.0).text(POSITIVE, 20, 200).contains("a loss of 12.0 %"));
-        // As large at the training size: the network is too small, and K is not the cause.
+        // The loss is as large at the training size: the network is too small, and K is not the cause.
         assert_eq!(checked(11.0), slow);
-        // Not better, or not significantly.
+        // The loss is not smaller, or not significantly.
         let alike = prediction(Output::Pretrained, 1.0, 11.0, 11.0);
         let own = prediction(INVARIANT, 1.0, 12.0, 12.0);
         assert_eq!(slow.checked(POSITIVE, &[own.clone(), alike]), slow);

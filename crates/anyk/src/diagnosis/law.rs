@@ -191,7 +191,7 @@ impl Form {
         row
     }
 
-    /// Returns the transformed value of a point and its weight, or `None` if the transformation is undefined there.
+    /// Returns the transformed value of a point and its weight, or `None` if the transformation is undefined for it.
     pub(super) fn transformed(&self, point: &Point) -> Option<(f64, f64)> {
         let error = point.standard_error.max(FLOOR * point.value.abs());
         let (value, slope) = match self.scale {

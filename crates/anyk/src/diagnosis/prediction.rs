@@ -71,8 +71,8 @@ pub struct Prediction {
     pub measured_percent: f64,
     /// Standard error of the mean `|z_k|`, the logarithm of the measured loss, over the cells of the test.
     pub measured_error: f64,
-    /// Loss at the test's size, in percent, if the outer function is known there. It differs from the measured loss
-    /// only for a pre-trained activation, whose outer function is otherwise extrapolated from the small sizes. The
+    /// Loss at the test's size, in percent, if the outer function is known at this size. It differs from the measured
+    /// loss only for a pre-trained activation, whose outer function is otherwise extrapolated from the small sizes. The
     /// check of the recommendation uses this loss, because an outer function can be fitted to samples of all sizes.
     pub with_law_percent: f64,
     /// Measured over predicted loss, with losses below 1 % counted as 1 %.

@@ -24,7 +24,7 @@ pub enum ToyPolicy {
 }
 
 impl ToyPolicy {
-    /// Both policies.
+    /// The two policies, in the order of the figure.
     pub const ALL: [Self; 2] = [Self::One, Self::Two];
 
     /// Returns `y_0`, the output of the first user.

@@ -75,7 +75,7 @@ pub enum SizeLaw {
     Exponential,
     /// `a·K^(r + c ln K)`.
     DriftingPower,
-    /// None of the laws tried.
+    /// No law, because none of those that were tried fits.
     None,
     /// Undecided, because there are too few samples or they are too noisy.
     Undecided,

@@ -41,7 +41,9 @@ pub(crate) enum ContainerError {
     #[error("it was written by AnyK 0.1, whose format is no longer read")]
     Old,
     /// File in a newer format.
-    #[error("its format is version {found}, this program reads up to {known}; update it")]
+    #[error(
+        "its format has version {found}, but this version of AnyK reads only up to {known}; update AnyK"
+    )]
     Newer { found: u64, known: u64 },
 }
 

@@ -13,7 +13,7 @@ use thiserror::Error;
 /// Result that is NaN or infinite.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error(
-    "the result {place} is {value}, not a number: a defect of this program or a damaged model; nothing was written"
+    "the result {place} is {value}; AnyK has a bug or the model is damaged; nothing was written"
 )]
 pub struct NotFinite {
     /// Path of the result, such as `sizes[3].gap_percent`.

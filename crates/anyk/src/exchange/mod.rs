@@ -1,6 +1,13 @@
-//! Input and output files: users as JSON or CSV, gains of interference networks as NumPy arrays, CSV or JSON,
-//! samples of fading as NumPy arrays, samples of a cost as CSV, JSON or NumPy arrays, samples of a policy as CSV,
-//! and models as safetensors.
+//! Input and output files.
+//!
+//! | content | formats |
+//! | --- | --- |
+//! | users | JSON, CSV |
+//! | gains of interference networks | NumPy array, CSV, JSON |
+//! | samples of fading | NumPy array |
+//! | samples of a cost | CSV, JSON, NumPy array |
+//! | samples of a policy | CSV |
+//! | models | safetensors |
 //!
 //! Input may be damaged or malicious. Readers check everything, and an error names the file, the user or line,
 //! the field, the value and what is accepted. They check the [limits](crate::limits) before they allocate memory

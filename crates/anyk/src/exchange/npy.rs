@@ -61,7 +61,7 @@ impl Array {
         let (length, rest) = match *bytes.strip_prefix(MAGIC).unwrap_or_default() {
             [1, 0, a, b, ref rest @ ..] => (u32::from_le_bytes([a, b, 0, 0]), rest),
             [2 | 3, 0, a, b, c, d, ref rest @ ..] => (u32::from_le_bytes([a, b, c, d]), rest),
-            _ => return Err(broken("has no known version, or ends")),
+            _ => return Err(broken("has an unknown version or is incomplete")),
         };
         let length = usize::try_from(length).unwrap_or(usize::MAX);
         let split = rest.split_at_checked(length);

@@ -38,7 +38,7 @@ pub fn destination(path: &Path) -> io::Result<PathBuf> {
     refuse("expected a file, not a cycle of symbolic links")
 }
 
-/// Returns whether two paths name the same file, also through symbolic and hard links, or would if it existed.
+/// Returns whether two paths name the same file, also through symbolic and hard links. The file need not exist.
 pub fn is_same_file(one: &Path, other: &Path) -> bool {
     #[cfg(unix)]
     if let (Ok(one), Ok(other)) = (fs::metadata(one), fs::metadata(other)) {

@@ -1,4 +1,4 @@
-//! The options that describe a cell, for all problems of users of one base station.
+//! Options of a cell, shared by all problems whose users belong to one base station.
 
 use crate::channel::{PathLossModel, PathLossParameter, Shadowing};
 use crate::config::{Config, System};
@@ -9,13 +9,13 @@ use crate::invalid::{Fault, Invalid};
 
 const GROUP: &str = "Cell";
 
-/// A number of the config: its option, its unit, what it is, its default, and where it stands.
+/// Number in the config: its option, unit, help text and default, and its field.
 type Field = (&'static str, &'static str, &'static str, &'static str, fn(&mut Config) -> &mut f64);
 
 const MAX_POWER: Field =
     ("max-power-dbm", "DBM", "Power budget P_max", "43", |config| &mut config.cell.max_power_dbm);
 
-/// Where users are.
+/// Numbers of the road on which users are placed.
 const ROAD: [Field; 2] = [
     ("min-distance-m", "M", "Distance of the base station from the road", "50", |config| {
         &mut config.road.min_distance_m
@@ -27,10 +27,10 @@ const NOISE: Field = ("noise-density-dbm-hz", "DBM/HZ", "Noise density N_0", "-1
     &mut config.cell.noise_density_dbm_hz
 });
 
-/// A parameter of the path loss: its option, its unit, what it is, its default, and which it is.
+/// Parameter of the path loss: its option, unit, help text and default, and the parameter itself.
 type Part = (&'static str, &'static str, &'static str, &'static str, PathLossParameter);
 
-/// What path losses are made of.
+/// Parameters of path losses.
 const PATH_LOSS: [Part; 7] = [
     (
         "path-loss-intercept-db",
@@ -42,7 +42,7 @@ const PATH_LOSS: [Part; 7] = [
     (
         "path-loss-slope-db",
         "DB",
-        "Path loss for each decade of distance (log-distance)",
+        "Path loss per decade of distance (log-distance)",
         "37.6",
         PathLossParameter::Slope,
     ),
@@ -71,32 +71,32 @@ const PATH_LOSS: [Part; 7] = [
     ),
 ];
 
-/// What decides which users of a factory are in line of sight, where they are drawn.
+/// Parameters that determine which users of a factory have a line of sight; only for random users.
 const CLUTTER: [Part; 3] = [
     (
         "clutter-density",
         "SHARE",
-        "Share of the floor that is clutter (inf-sl, inf-dl, inf-sh, inf-dh)",
+        "Share of the floor covered by clutter (inf-sl, inf-dl, inf-sh, inf-dh)",
         "0.2 if sparse, 0.6 if dense",
         PathLossParameter::ClutterDensity,
     ),
     (
         "clutter-size-m",
         "M",
-        "Typical size of clutter (the same)",
+        "Typical size of clutter (inf-sl, inf-dl, inf-sh, inf-dh)",
         "10 if sparse, 2 if dense",
         PathLossParameter::ClutterSize,
     ),
     (
         "clutter-height-m",
         "M",
-        "Effective height of clutter (the same)",
+        "Effective height of clutter (inf-sl, inf-dl, inf-sh, inf-dh)",
         "2 if sparse, 6 if dense",
         PathLossParameter::ClutterHeight,
     ),
 ];
 
-/// Frame of the problems with a loss and delay target.
+/// Numbers of the frame, for problems with a loss and delay target.
 const FRAME: [Field; 3] = [
     ("frame-ms", "MS", "Frame duration T_f", "0.1", |config| &mut config.frame.frame_ms),
     ("transmission-ms", "MS", "Data transmission time in a frame τ", "0.05", |config| {
@@ -107,24 +107,28 @@ const FRAME: [Field; 3] = [
     }),
 ];
 
-/// Service class of the problems with a loss and delay target.
+/// Numbers of the service class, for problems with a loss and delay target.
 const SERVICE: [Field; 3] = [
-    ("epsilon", "PROBABILITY", "Largest packet loss ε of users that name none", "1e-5", |config| {
-        &mut config.service.epsilon
-    }),
-    ("packet-bits", "BITS", "Packet size μ of users that name none", "160", |config| {
+    (
+        "epsilon",
+        "PROBABILITY",
+        "Maximum packet loss ε of users without their own",
+        "1e-5",
+        |config| &mut config.service.epsilon,
+    ),
+    ("packet-bits", "BITS", "Packet size μ of users without their own", "160", |config| {
         &mut config.service.packet_bits
     }),
     (
         "arrival-rate",
         "RATE",
-        "Arrivals a of users that name none, packets per frame",
+        "Arrivals a of users without their own, packets per frame",
         "0.2",
         |config| &mut config.service.arrival_rate,
     ),
 ];
 
-/// A section of the config: its name, who has a use for its numbers, and the numbers.
+/// Section of the config: its name, whether a problem uses it, and its numbers.
 type Section = (&'static str, fn(CellOptions) -> bool, &'static [Field]);
 
 static SECTIONS: [Section; 5] = [
@@ -135,21 +139,21 @@ static SECTIONS: [Section; 5] = [
     ("service", |uses| uses.service, &SERVICE),
 ];
 
-/// Which parameters of a cell a problem has a use for.
+/// Parameters of a cell that a problem uses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CellOptions {
-    /// Noise and path loss.
+    /// Whether the problem uses noise and path loss.
     pub radio: bool,
-    /// The power budget.
+    /// Whether the problem uses the power budget.
     pub power: bool,
-    /// Antennas, frame and service classes.
+    /// Whether the problem uses antennas, frame and service classes.
     pub service: bool,
 }
 
 impl CellOptions {
     /// All parameters.
     pub const ALL: Self = Self { radio: true, power: true, service: true };
-    /// The road alone: where users are.
+    /// Only the road on which users are placed.
     pub const ROAD: Self = Self { radio: false, power: false, service: false };
 
     fn fields(self) -> impl Iterator<Item = &'static Field> {
@@ -157,22 +161,22 @@ impl CellOptions {
         used.flat_map(|(.., fields)| *fields)
     }
 
-    /// Whether users are drawn at random and written, so that their path loss may be random too.
+    /// Returns whether random users are drawn for a file; only then may their path loss be random.
     fn draws_users(self) -> bool {
         self == Self::ROAD
     }
 
-    /// The options.
+    /// Returns the options for these parameters.
     pub fn specs(self) -> Vec<OptionSpec> {
         self.specs_of(self.draws_users())
     }
 
-    /// All options, and those of users that are drawn too: what a file of parameters may say.
+    /// Returns all options that a file of parameters may set, including those for random users.
     pub fn specs_of_files() -> Vec<OptionSpec> {
         Self::ALL.specs_of(true)
     }
 
-    /// Section and field of the file for `--config` that has the value of an option without a flag.
+    /// Returns the section and field of a `--config` file that set an option without a flag.
     pub fn file_field(name: &str) -> Option<(&'static str, &'static str)> {
         Self::specs_of_files().into_iter().find(|spec| spec.name == name)?.file
     }
@@ -211,12 +215,12 @@ impl CellOptions {
         specs.into_iter().map(|spec| shown(spec.of(GROUP))).collect()
     }
 
-    /// Whether an option is about the path loss.
+    /// Returns whether an option belongs to the path loss.
     pub fn is_of_path_loss(name: &str) -> bool {
         name == "path-loss" || parts().any(|part| part.0 == name)
     }
 
-    /// The options of a cell before another path loss is laid over it: without the parameters that it does not have.
+    /// Returns the options of a cell without the parameters that another path loss does not have.
     pub(crate) fn before_path_loss(options: &Options, other: Option<&str>) -> Options {
         let mut options = options.clone();
         if let Some(model) = other.and_then(PathLossModel::by_name) {
@@ -226,7 +230,7 @@ impl CellOptions {
         options
     }
 
-    /// The options that describe a cell.
+    /// Returns the options that describe a cell.
     pub fn describe(self, config: &Config) -> Options {
         let mut config = config.clone();
         let mut options = Options::default();
@@ -247,16 +251,17 @@ impl CellOptions {
         options
     }
 
-    /// Longest file of parameters, in bytes: a thousand times what there is to say.
+    /// Maximum size of a file of parameters, in bytes; about a thousand times the size of a complete file.
     pub const MOST_BYTES: usize = 1 << 20;
 
-    /// The same for a model, whose own cell is the default; `group` says so.
+    /// Returns the options for a model, without defaults, since these come from the model's cell. `group` is their
+    /// heading in help.
     pub fn specs_over_model(self, group: &'static str) -> Vec<OptionSpec> {
         self.specs().into_iter().map(|spec| spec.or("").of(group).rare()).collect()
     }
 
-    /// The cell that options describe: the file, or the defaults, overridden by what was given. Where users are not
-    /// drawn to be written, a path loss that is no function of the distance is refused.
+    /// Builds the cell: options override the file, or `defaults` without a file. Unless random users are drawn for a
+    /// file, returns an error if the path loss is not a function of the distance.
     pub fn system(self, options: &Options, defaults: &Config) -> Result<System, Error> {
         let system = self.system_of_file(options, defaults)?;
         if self.draws_users() {
@@ -267,22 +272,22 @@ impl CellOptions {
         Ok(system)
     }
 
-    /// The same, for whatever use.
+    /// Builds the cell like [`system`](Self::system), but does not check whether the path loss can be used.
     pub fn system_of_file(self, options: &Options, defaults: &Config) -> Result<System, Error> {
         let mut config = match options.text("config") {
             None => defaults.clone(),
             Some(path) => {
-                // One more than may be: an endless one is not read on.
+                // Read one byte more than allowed, in order to detect longer files.
                 let bytes = read_start(path.as_ref(), Self::MOST_BYTES + 1)
                     .map_err(|source| Error::Read { path: path.into(), source })?;
                 let read = || -> Result<Config, Error> {
-                    // Before the parser, which makes a tree of it.
+                    // Check the size before the parser builds a tree.
                     if bytes.len() > Self::MOST_BYTES {
                         return Err(Error::LongConfig);
                     }
                     let text = String::from_utf8(bytes).map_err(|_| Error::NotText)?;
                     let config = Config::from_toml(&text)?;
-                    // Checked before the options are laid over it, so that the message names the file.
+                    // Validate before options override values, so that the error names the file.
                     config.validate()?;
                     Ok(config)
                 };
@@ -305,7 +310,7 @@ impl CellOptions {
 }
 
 impl CellOptions {
-    /// Section, field and option of every number of a cell.
+    /// Returns section, field and option of every number of a cell.
     pub(crate) fn numbers() -> impl Iterator<Item = (&'static str, String, &'static str)> {
         let sections = SECTIONS.iter().flat_map(|(section, _, fields)| {
             fields.iter().map(|field| (*section, field_of(field.0), field.0))
@@ -314,7 +319,7 @@ impl CellOptions {
         sections.chain(parts).chain([("cell", "antennas".to_owned(), "antennas")])
     }
 
-    /// The option that sets a field of a section of the config.
+    /// Returns the option that sets a field in a section of the config.
     fn option_named(section: &str, field: &str) -> String {
         if (section, field) == ("path_loss", "model") {
             return "path-loss".to_owned();
@@ -324,8 +329,7 @@ impl CellOptions {
     }
 }
 
-/// What is wrong with a config that options were laid over, by the option that sets the field, or in the file where
-/// the file alone says it.
+/// Returns the error for an invalid config. It names the file if the value comes from the file, otherwise the option.
 fn told(wrong: Invalid, options: &Options) -> Error {
     let (section, field) = wrong.field.split_once('.').unwrap_or(("", &wrong.field));
     let option = CellOptions::option_named(section, field);
@@ -343,7 +347,7 @@ fn parts() -> impl Iterator<Item = &'static Part> {
     PATH_LOSS.iter().chain(&CLUTTER)
 }
 
-/// The options of the path loss; `draws` where users are drawn.
+/// Returns the options of the path loss; `draws` adds those for random users.
 fn path_loss_specs(draws: bool) -> Vec<OptionSpec> {
     let number = |&(name, unit, help, default, parameter): &Part| {
         let spec = OptionSpec::new(name, OptionValue::Number(unit), help).or(default);
@@ -353,9 +357,9 @@ fn path_loss_specs(draws: bool) -> Vec<OptionSpec> {
         }
     };
     let help = if draws {
-        "Path loss; `anyk sample` writes users by gain_db, but by distance_m with log-distance and paper"
+        "Path loss; users are written with distance_m if it is log-distance or paper, otherwise with gain_db"
     } else {
-        "Path loss of users given by distance_m, which is horizontal for TR 38.901"
+        "Path loss of users with distance_m, the horizontal distance for TR 38.901"
     };
     let model = OptionSpec::choice(PathLossModel::ALL, "path-loss", help).or("log-distance");
     if !draws {
@@ -367,14 +371,14 @@ fn path_loss_specs(draws: bool) -> Vec<OptionSpec> {
     let shadowing = OptionSpec::new(
         "shadowing",
         OptionValue::Text("DB"),
-        "Log-normal shadowing: its standard deviation in dB, or `standard` for that of TR 38.901; users are then \
-         written by gain_db",
+        "Log-normal shadowing: standard deviation in dB, or `standard` for that of TR 38.901; users are then written \
+         with gain_db",
     );
     let parts = parts().map(number);
     std::iter::once(model).chain(parts).chain([shadowing.or("none")]).collect()
 }
 
-/// Lays the options of the path loss over a config.
+/// Applies the options of the path loss to a config.
 fn set_path_loss(options: &Options, config: &mut Config) -> Result<(), Invalid> {
     let path_loss = &mut config.path_loss;
     if let Some(model) = options.choice(PathLossModel::ALL, "path-loss")? {
@@ -405,7 +409,7 @@ fn set_path_loss(options: &Options, config: &mut Config) -> Result<(), Invalid> 
     Ok(())
 }
 
-/// Users that are written by their distances have no path loss yet: options of it would have no effect.
+/// Returns an error for options of the path loss if users are written with their distances: they would have no effect.
 fn refuse_unused_path_loss(options: &Options, system: &System) -> Result<(), Invalid> {
     let by_distance = !system.draws_gains();
     let parts: Vec<&str> = parts().map(|part| part.0).collect();

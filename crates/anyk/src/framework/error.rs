@@ -139,7 +139,7 @@ pub enum Error {
     #[error(transparent)]
     Infeasible(#[from] Infeasibility),
     /// A user has its own service class, but the policy does not accept one.
-    #[error("user {user:?} has a service class of its own, expected {expected}")]
+    #[error("user {user:?} has its own service class, expected {expected}")]
     OwnClass {
         /// ID of the user.
         user: String,

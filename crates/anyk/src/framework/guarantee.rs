@@ -38,9 +38,9 @@ pub struct Guarantee {
 }
 
 impl Guarantee {
-    /// Returns how many of `cells` independent users may miss their QoS at each of `sizes` sizes: the largest `v`
-    /// with `P(Bin(cells, β) ≤ v) ≤ δ/sizes`. Returns an error if there is no such number or if an argument is out of
-    /// range.
+    /// Returns the number of users, out of `cells` independent ones, that may miss their QoS at each of `sizes` sizes:
+    /// the largest `v` with `P(Bin(cells, β) ≤ v) ≤ δ/sizes`. Returns an error if there is no such number or if an
+    /// argument is out of range.
     ///
     /// ```
     /// use anyk::framework::Guarantee;

@@ -119,8 +119,8 @@ impl PretrainSettings {
     /// epochs, absolute squared errors.
     ///
     /// The paper does not state the unit of its bandwidths, on which plain gradient steps depend. In MHz they end far
-    /// from the outer function; in 10 kHz they diverge. The unit here has the smallest error on separate gains, which
-    /// `anyk reproduce ablation` prints.
+    /// from the outer function; in 10 kHz they diverge. These settings use the unit with the smallest error on separate
+    /// gains, which `anyk reproduce ablation` prints.
     pub fn paper() -> Self {
         Self {
             shape: LawShape { unit_khz: 30, ..LawShape::default() },

@@ -11,7 +11,7 @@ use crate::exchange::{Tensor, read_plain_file};
 use crate::framework::{FORMER_PRICE, ModelError, PRICE};
 
 const KIND: &str = "model";
-/// Version 1 was the four formats of AnyK 0.1.
+/// Version of the format. Version 1 stands for the four formats of AnyK 0.1.
 const VERSION: u64 = 2;
 
 /// Learned policy that can be written to a file and read back.

@@ -35,8 +35,8 @@ pub struct SampleNetwork {
 
 /// Trains a network on cells with relative errors.
 ///
-/// An elementwise output is an exponential here, `y = e^o`. It does not depend on K either, and outputs that span
-/// decades are then almost linear in `o`.
+/// An elementwise output is replaced by an exponential, `y = e^o`. It does not depend on K either, and `o` is then
+/// almost linear for outputs that span decades.
 pub fn train_on_samples(
     output: Output,
     cells: &[Cell],

@@ -503,18 +503,18 @@ mod tests {
         assert_eq!(text([0.5, -2.0].into(), "{:.2}, {:+.1}"), "0.50, -2.0");
         assert_eq!(text([3.0, 10.0].into(), "{} of {} trainings"), "3 of 10 trainings");
         assert_eq!(text([6e-6, 1234.5].into(), "{:e} to {:.1e}"), "6e-6 to 1.2e3");
-        // A single number, or too few of them, take the first places.
+        // Fewer numbers than placeholders fill the first ones.
         assert_eq!(text(2.934.into(), "{:.2} ({:.2}–{:.2})"), "2.93");
         assert_eq!(text([1.0, 2.0].into(), "{:.0}, {:.1} ({:.1}) m"), "1, 2.0");
         assert_eq!(text(Value::formatted([1e-4], "<0.001"), "{:.3}"), "<0.001");
-        // Other values do not depend on the format.
+        // The format does not affect other values.
         assert_eq!(text(7_usize.into(), "{:.3}"), "7");
         assert_eq!(text("a {b}".into(), "{:.3}"), "a {b}");
         assert_eq!(text(None::<f64>.into(), "{:.3}"), "–");
         // Rounding does not make a number negative, but a sign shows on which side of zero it is.
         assert_eq!(text([-1e-9, -1e-9].into(), "{:.2} {:+.2}"), "0.00 -0.00");
         assert_eq!(text((-0.016).into(), "{:.2}"), "-0.02");
-        // No format is an error: files contain them.
+        // Formats come from files, so an invalid one must not panic.
         for odd in ["", "{", "}{", "{:.}", "{:.x}", "{:.-1}", "{:+e}", "{:.99999999999999999999}"] {
             text([1.5, 2.5].into(), odd);
         }
@@ -576,7 +576,7 @@ mod tests {
         for good in ["info".into(), 1e300.into(), Value::Empty] {
             assert_eq!(table(good).check(), Ok(()));
         }
-        // Also where the format does not show it.
+        // The last value is infinite in a number that the format does not show.
         let hidden = Value::formatted([1.0, f64::INFINITY], "{}");
         for bad in [f64::NAN.into(), [0.0, f64::NEG_INFINITY].into(), hidden, "about NaN %".into()]
         {

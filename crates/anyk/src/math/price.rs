@@ -62,8 +62,8 @@ pub fn price_of_budget(
     price_between(search, budget, first_guess, (f64::NEG_INFINITY, f64::INFINITY), total)
 }
 
-/// Does the same as [`price_of_budget`] within a known bracket, given as logarithms of prices. The sum may be 0,
-/// constant or discontinuous: the search bisects if a Newton step leaves the bracket.
+/// Finds the price as [`price_of_budget`] does, within a known bracket given as logarithms of prices. The sum may be
+/// 0, constant or discontinuous: the search bisects if a Newton step leaves the bracket.
 pub fn price_between(
     search: PriceSearch,
     budget: f64,

@@ -123,7 +123,7 @@ impl PowerSplit {
         }
     }
 
-    /// Finds the price at which the powers above the smallest sum to `slack_w`, and returns the sum there.
+    /// Finds the price at which the powers above the smallest sum to `slack_w`. Returns the sum at this price.
     fn find_price(&mut self, responses: &[ClassResponse], slack_w: f64) -> f64 {
         let first_guess = self.first_guess(responses, slack_w);
         let search = PriceSearch { tolerance: PRICE_TOLERANCE, bracket: 0.0, stride: 100.0 };
@@ -138,7 +138,7 @@ impl PowerSplit {
         found.total
     }
 
-    /// Changes the price by a step for which the responses are almost linear, and returns the sum there.
+    /// Changes the price by a step for which the responses are almost linear. Returns the sum at the new price.
     fn last_step(&mut self, step: f64) -> f64 {
         self.ln_price += step;
         let mut sum = 0.0;

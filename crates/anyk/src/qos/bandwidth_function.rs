@@ -1,48 +1,48 @@
-//! Bandwidth as an activation of the received power: `B_k = b(α_k P_k)`, one function for a service
-//! class, whatever the number of users.
+//! Bandwidth as a function of the received power: `B_k = b(α_k P_k)`. Each service class has one such function,
+//! which does not depend on the number of users.
 
 use std::sync::Arc;
 
 use crate::qos::{BandwidthTable, Curve, Qos};
 use crate::tolerance;
 
-/// `b(u)` on `u ≥ u_min`: decreasing and convex, with a vertical tangent at its end. Known from
-/// quadrature ([`KnownBandwidth`]), or learned.
+/// Required bandwidth `b(u)` for `u ≥ u_min`: decreasing and convex, with a vertical tangent at `u_min`. It is
+/// computed by quadrature ([`KnownBandwidth`]) or learned.
 ///
-/// The variable is the excess `e = u/u_min − 1`, since next to `u_min` a small change of `u` is a large one
-/// of `b`.
+/// Its argument is the excess `e = u/u_min − 1`, because next to `u_min` a small change of `u` changes `b` a lot.
 pub trait BandwidthFunction {
     /// Smallest received power `u_min` that is served, W.
     fn min_received_w(&self) -> f64;
 
-    /// Bandwidth there, Hz: the largest.
+    /// Bandwidth at `u_min`, Hz; the largest value of `b`.
     fn max_bandwidth_hz(&self) -> f64;
 
-    /// Bandwidth in Hz and elasticity `−d ln b/d ln u` at an excess that is not negative.
+    /// Returns the bandwidth, Hz, and the elasticity `−d ln b/d ln u` at a nonnegative excess.
     fn at_excess(&self, excess: f64) -> (f64, f64);
 
-    /// The bandwidth alone.
+    /// Returns the bandwidth at a nonnegative excess, Hz.
     fn bandwidth_hz(&self, excess: f64) -> f64 {
         self.at_excess(excess).0
     }
 
-    /// `e` at a received power in W; `None` below the smallest, and for what is no power.
+    /// Returns the excess at a received power in W; `None` below `u_min`, and for NaN and infinity.
     fn excess(&self, received_w: f64) -> Option<f64> {
         let excess = received_w / self.min_received_w() - 1.0;
         (excess >= 0.0 && excess.is_finite()).then_some(excess)
     }
 
-    /// Bandwidth and elasticity at a received power in W, if there is one.
+    /// Returns bandwidth and elasticity at a received power in W; `None` if [`excess`](Self::excess) is `None`.
     fn at(&self, received_w: f64) -> Option<(f64, f64)> {
         self.excess(received_w).map(|excess| self.at_excess(excess))
     }
 }
 
-/// `b(u)` of a known law of fading, rounded up by its error bound: a user with this bandwidth has its QoS.
+/// Required bandwidth `b(u)` for a known fading distribution, rounded up by its error bound: a user with this
+/// bandwidth meets its QoS.
 ///
-/// That is the certificate of the hot path. The curve comes from quadrature, its error was measured
-/// between all nodes when the table was built (`qos/bandwidth_table.rs`), and it is entered at a
-/// received power lower by [`tolerance::ROUNDING`], exactly as the solver does.
+/// Certificates rest on this bound. The curve is computed by quadrature, and its error was measured between all
+/// nodes when the table was built (`qos/bandwidth_table.rs`). As in the solver, the curve is evaluated at a received
+/// power that is lower by [`tolerance::ROUNDING`].
 #[derive(Debug, Clone)]
 pub struct KnownBandwidth {
     curve: Curve,
@@ -53,7 +53,7 @@ pub struct KnownBandwidth {
 }
 
 impl KnownBandwidth {
-    /// From a table; the exact form behind it where the table's error bound is too large.
+    /// Builds the function from a table, or from the table's exact form if the error bound of the table is too large.
     pub fn new(table: Arc<BandwidthTable>) -> Self {
         Self::of(Curve::new(table))
     }
@@ -68,7 +68,7 @@ impl KnownBandwidth {
         }
     }
 
-    /// The constraint behind it.
+    /// QoS constraint that the bandwidth meets.
     pub fn qos(&self) -> &Qos {
         self.curve.exact().qos()
     }

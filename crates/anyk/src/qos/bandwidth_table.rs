@@ -1,13 +1,13 @@
-//! `b(u)` as a table: built once for a class, certified, then a few nanoseconds a look-up.
+//! Table of the required bandwidth `b(u)` of a service class: built once, with a measured error bound. A look-up
+//! takes a few nanoseconds.
 //!
-//! The variable is `w = √(ln(u/u_min))`, in which the square-root end of `b` at the fold is
-//! straightened out: `ln b` is analytic in `w` on the whole feasible range.
+//! Its variable is `w = √(ln(u/u_min))`. Near the fold, `b` behaves like a square root; as a function of `w`, `ln b`
+//! is analytic on the whole feasible range.
 //!
-//! Two functions are tabulated from exact evaluations, `ln z(w)` and its slope
-//! `γ(w) = −d ln z/dw`, each interpolated on its own so that the slope does not inherit the error
-//! of differentiating a polynomial. A third is derived from them: the response to a price of power,
-//! `ln(u/u_min − 1)` against `ln(−dz/dv)`, which turns the optimal powers of a cell into one look-up
-//! for each user and each trial price.
+//! Two functions are tabulated from exact evaluations, `ln z(w)` and its slope `γ(w) = −d ln z/dw`. They are
+//! interpolated separately, so that the slope does not have the error of a differentiated polynomial. A third
+//! function is derived from them: the response to a price of power, `ln(u/u_min − 1)` as a function of
+//! `ln(−dz/dv)`. With it, computing the optimal powers of a cell takes one look-up per user and trial price.
 
 use crate::math::Piecewise;
 use crate::math::root;
@@ -15,26 +15,28 @@ use crate::qos::Qos;
 use crate::qos::{BandwidthPoint, RequiredBandwidth, TooWeak};
 use crate::tolerance;
 
-/// Degree + 1 of `ln z(w)` and `γ(w)`, and their number of pieces: doubled from the first to the
-/// last until the measured error of `b` is at the goal. The paper's class is there at once; classes with
-/// megabit packets bend more sharply next to the fold.
+/// Number of coefficients per piece of `ln z(w)` and `γ(w)`.
 const CURVE: usize = 8;
+/// Smallest and largest number of pieces. It is doubled until the measured error of `b` is at most
+/// [`ERROR_GOAL`]: the paper's class needs the smallest, classes with megabit packets bend more sharply near the fold.
 const CURVE_PIECES: (usize, usize) = (128, 4096);
+/// Relative error of `b` at which the number of pieces is no longer doubled.
 const ERROR_GOAL: f64 = 1e-10;
-/// Degree + 1 and pieces for each unit of `ln price`.
+/// Number of coefficients per piece of the response.
 const RESPONSE: usize = 8;
+/// Number of pieces of the response per unit of `ln price`.
 const RESPONSE_PIECES_PER_UNIT: f64 = 2.0;
-/// Largest `w`: received powers up to `e^(w²)` = 43 decades over the least are tabulated, which is
-/// more than any accepted config can have; beyond, the exact form answers.
+/// Largest `w` in the table: received powers up to `e^(w²)`, or 43 decades above the minimum, which is more than any
+/// valid config can have. Larger values use the exact form.
 const W_MAX: f64 = 10.0;
-/// Twice the power over the least is still in the table up to this `w`.
+/// Largest `w` at which the table still contains twice the power above the minimum.
 pub(crate) const CONVEX_UP_TO: f64 = 9.9;
-/// Share by which the rate at which prices fall must be clear of 0.
+/// Allowance for errors of the polynomials in the bound on the rate at which prices fall.
 const UNCLEAR: f64 = 1e-4;
-/// Below this `w` the response is continued by its tangent (log–log linear at the fold).
+/// Smallest `w` of the response; below it, the tangent is used (log–log linear near the fold).
 const W_LINEAR: f64 = 1e-7;
 
-/// The certified table of one service class.
+/// Table of the required bandwidth `b(u)` of one service class, with error bounds.
 ///
 /// ```
 /// use anyk::Config;
@@ -61,7 +63,7 @@ pub struct BandwidthTable {
 }
 
 impl BandwidthTable {
-    /// Tabulates the class (some milliseconds) and measures the table's error between its nodes.
+    /// Tabulates the class and measures the table's error between its nodes; takes a few milliseconds.
     pub fn new(qos: Qos) -> Self {
         let exact = RequiredBandwidth::new(qos);
         let (mut pieces, most) = CURVE_PIECES;
@@ -99,7 +101,7 @@ impl BandwidthTable {
         let response_pieces = ((range.1 - range.0) * density).ceil().max(1.0) as usize;
         let bracket = (W_LINEAR.ln(), W_MAX.ln());
         let mut near = bracket.1;
-        // The inverse of ln price(w), by Newton on the tables that are there already.
+        // Inverts ln price(w) by Newton's method on the tables above.
         let response = Piecewise::interpolate(range, response_pieces, |price| {
             let ln_w = root::increasing(bracket, near, 1e-15, |ln_w| {
                 let w = ln_w.exp();
@@ -126,37 +128,37 @@ impl BandwidthTable {
         }
     }
 
-    /// The exact form.
+    /// Exact form of the table.
     pub fn exact(&self) -> &RequiredBandwidth {
         &self.exact
     }
 
-    /// Bound on the relative error of the bandwidth, over the whole feasible range.
+    /// Bound on the relative error of the bandwidth on the whole feasible range.
     pub fn error_bound(&self) -> f64 {
         self.error_bound
     }
 
-    /// Bound on the relative error of the derivative, for `w = √ln(u/u_min) ≥ 1`; below that, times
-    /// `1/w`, since at the fold the slope itself is lost in the rounding of `u`.
+    /// Bound on the relative error of the derivative for `w = √ln(u/u_min) ≥ 1`. For smaller `w`, multiply it by
+    /// `1/w`: near the fold, rounding `u` changes the slope.
     pub fn slope_error_bound(&self) -> f64 {
         self.slope_error_bound
     }
 
-    /// The price of power `−db/du` falls by this factor at least, more than 1, where the received power over the
-    /// least, `u − u_min`, doubles; and it falls everywhere, so that `b` is convex. 0 where that is not so: there
-    /// are laws of fading for which `b` is not convex.
+    /// Minimum factor, above 1, by which the price of power `−db/du` falls when the power above the minimum,
+    /// `u − u_min`, doubles. Such a factor means that the price falls everywhere, so `b` is convex. Returns 0 if
+    /// there is no such factor: for some fading distributions `b` is not convex.
     ///
-    /// It holds for `w = √ln(u/u_min)` up to [`CONVEX_UP_TO`].
+    /// Valid for `w = √ln(u/u_min)` up to [`CONVEX_UP_TO`].
     pub(crate) fn fall_at_double(&self) -> f64 {
         self.fall_at_double
     }
 
-    /// `b(u)` and `b'(u)` at received power `u = αP` in W, within the table's error bounds.
+    /// Returns `b(u)` and `b'(u)` at the received power `u = αP` in W, within the error bounds of the table.
     pub fn at(&self, received_w: f64) -> Result<BandwidthPoint, TooWeak> {
         let ln_v = received_w.ln() + self.exact.qos().ln_energy_scale();
         let rise = ln_v - self.exact.fold().ln_v;
         let w = rise.sqrt();
-        // Also where w is NaN (too weak) or 0 (an infinite slope).
+        // The condition also holds if w is NaN (too weak) or 0 (infinite slope).
         if !(w > 0.0 && w <= W_MAX) {
             return self.exact.at(received_w);
         }
@@ -166,20 +168,18 @@ impl BandwidthTable {
         Ok(BandwidthPoint { bandwidth_hz, slope_hz_per_w })
     }
 
-    /// `ln z` and `γ` at `w = √ln(u/u_min)`; only up to [`W_MAX`].
+    /// Returns `ln z` and `γ` at `w = √ln(u/u_min)`, for `w` up to [`W_MAX`].
     #[inline]
     fn curve(&self, w: f64) -> (f64, f64) {
         (self.ln_uses.value(w), self.gamma.value(w))
     }
 
-    /// Whether the measured error bounds are those that a table must have; where not, the exact form is
-    /// to be taken instead.
+    /// Returns whether the measured error bounds are small enough; if they are not, use the exact form.
     pub(crate) fn is_sound(&self) -> bool {
         self.error_bound.max(self.slope_error_bound) <= tolerance::TABLE
     }
 
-    /// `w = √ln(u/u_min)`, `ln z` and the elasticity `−d ln z/d ln v` where `u/u_min − 1` is
-    /// `excess`.
+    /// Returns `w = √ln(u/u_min)`, `ln z` and the elasticity `−d ln z/d ln v` at an excess `u/u_min − 1`.
     #[inline]
     pub(crate) fn point(&self, excess: f64) -> (f64, f64, f64) {
         let w = excess.ln_1p().sqrt();
@@ -191,14 +191,14 @@ impl BandwidthTable {
         }
     }
 
-    /// `ln z` where `u/u_min − 1` is `excess`.
+    /// Returns `ln z` at an excess `u/u_min − 1`.
     #[inline]
     pub(crate) fn ln_uses(&self, excess: f64) -> f64 {
         let w = excess.ln_1p().sqrt();
         if w <= W_MAX { self.ln_uses.value(w) } else { self.exact.point(excess).1 }
     }
 
-    /// `ln(u/u_min − 1)` at a price of power, and its derivative by `ln price`.
+    /// Returns `ln(u/u_min − 1)` at a price of power, and its derivative with respect to `ln price`.
     #[inline]
     pub(crate) fn respond(&self, ln_price: f64) -> (f64, f64) {
         let (low, high) = self.response_range;
@@ -213,49 +213,49 @@ impl BandwidthTable {
         }
     }
 
-    /// `ln price` at which the response is about `ln(u/u_min − 1) = ln_excess`: a first guess.
+    /// Returns a first guess of `ln price` for the response `ln(u/u_min − 1) = ln_excess`.
     pub(crate) fn price_near(&self, ln_excess: f64) -> f64 {
         let w = ln_excess.exp().ln_1p().sqrt();
         ln_price(self.exact.fold().ln_v, &self.ln_uses, &self.gamma, w.clamp(W_LINEAR, W_MAX))
     }
 }
 
-/// `ln z` and `γ` at `w`, exactly; `near` is a first guess of `ln z`.
+/// Computes `ln z` and `γ` at `w` without a table; `near` is a first guess of `ln z`.
 fn exact_curve(exact: &RequiredBandwidth, w: f64, near: Option<f64>) -> (f64, f64) {
     let (ln_z, margin) = exact.uses_at(exact.fold().ln_v + w * w, near);
     (ln_z, 2.0 * w * margin.by_received / margin.by_bandwidth)
 }
 
-/// `ln(−dz/dv)` at `w`: the price of power there, in normalised units.
+/// Returns the logarithm of the price of power at `w`, `ln(−dz/dv)` in normalized units.
 fn ln_price(fold_ln_v: f64, ln_uses: &Piecewise<CURVE>, gamma: &Piecewise<CURVE>, w: f64) -> f64 {
     ln_uses.value(w) - fold_ln_v - w * w + (gamma.value(w) / (2.0 * w)).ln()
 }
 
-/// By what the price falls at least where `x = u/u_min − 1` doubles: `2^s` with `s` a bound on
+/// Minimum factor by which the price falls when `x = u/u_min − 1` doubles. It is `2^s`, where `s` is a lower bound on
 ///
 /// ```text
 /// −d ln price/d ln x = (1 + w·(γ + 2w − γ'/γ))·(1 − e^(−w²))/(2w²),
 /// ```
 ///
-/// which is ½ at the fold and tends to 1. The bound is found on every piece from the coefficients of its
-/// polynomial; 0 where it is not clear of 0.
+/// which is ½ at the fold and tends to 1. On every piece, the bound follows from the coefficients of the polynomial.
+/// Returns 0 if `s` is not clearly positive.
 fn fall_at_double(gamma: &Piecewise<CURVE>, pieces: usize) -> f64 {
     let piece = W_MAX / pieces as f64;
     let least = (0..pieces).map(|index| {
         let [(gamma_low, gamma_high), (_, slope)] = gamma.bounds(index);
         let (low, high) = (index as f64 * piece, (index as f64 + 1.0) * piece);
         let slope = if slope > 0.0 { high * slope / gamma_low } else { low * slope / gamma_high };
-        // The last factor falls with w.
+        // The last factor decreases with w.
         let last = -(-high * high).exp_m1() / (2.0 * high * high);
         if gamma_low > 0.0 { (1.0 + low * (gamma_low + 2.0 * low) - slope) * last } else { 0.0 }
     });
     let least = least.fold(f64::INFINITY, f64::min);
-    // What the polynomials are off, and where they do not quite meet, is far less than this.
+    // Errors of the polynomials, and jumps between the pieces, are far smaller than this.
     if least > 2.0 * UNCLEAR { (least - UNCLEAR).exp2() } else { 0.0 }
 }
 
-/// Largest relative deviations of `b` and of its slope (times `w`, if below 1) from the exact form
-/// where interpolation is worst, doubled, plus what rounding leaves.
+/// Measures the largest relative errors of `b` and of its slope (multiplied by `w` if `w < 1`) at the points where
+/// interpolation is worst. Returns twice these errors plus the rounding error.
 fn measure_error(
     exact: &RequiredBandwidth,
     ln_uses: &Piecewise<CURVE>,
@@ -266,7 +266,7 @@ fn measure_error(
     let (mut worst, mut worst_slope) = (0.0f64, 0.0f64);
     let mut near = None;
     for index in 0..pieces {
-        // Where |T_8| = 1, and so the error of interpolation at the Chebyshev points, is largest:
+        // Points with |T_8| = 1, where interpolation at the Chebyshev points has its largest error:
         // t = cos(π/8), 0, −cos(π/8).
         for t in [-0.923_879_532_511_286_7, 0.0, 0.923_879_532_511_286_7] {
             let w = (index as f64 + 0.5 * (t + 1.0)) * piece;
@@ -295,8 +295,8 @@ mod tests {
         system.qos(service).unwrap().with_fading(rule)
     }
 
-    /// Prices at twice the power over the least, by the exact form: never more than the table says, and with one of
-    /// the laws more than a square root would allow.
+    /// Computes by the exact form how much prices fall when the power above the minimum doubles: always more than the
+    /// table says, and for one distribution less than a square root would give.
     #[test]
     fn prices_fall_as_the_table_says() {
         let paper = ServiceClass::default();
@@ -329,7 +329,7 @@ mod tests {
         assert!(slowest < 0.999 * std::f64::consts::SQRT_2, "{slowest}");
     }
 
-    /// Packets of two bits, for whose bandwidth a rare state decides or does not: `b` jumps.
+    /// Uses packets of two bits. A rare fading state either determines their bandwidth or does not, so `b` jumps.
     #[test]
     fn where_b_is_not_convex_the_table_says_so() {
         let tiny = ServiceClass { epsilon: 1.6e-6, packet_bits: 2.0, arrival_rate: 0.0012 };

@@ -1,4 +1,4 @@
-//! `b(u)` of a class, by its table or exactly: the one choice between the two.
+//! Required bandwidth `b(u)` of a service class, from a table or computed exactly.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -9,7 +9,8 @@ use crate::qos::required_bandwidth::Response;
 use crate::qos::{BandwidthTable, Qos, RequiredBandwidth, ServiceClass};
 use crate::tolerance;
 
-/// `b(u)` of one class: tabulated, or exact where a table does not pay or cannot follow the class.
+/// Required bandwidth `b(u)` of one class: from a table, or exact if a table is not worth building or not accurate
+/// enough.
 #[derive(Debug, Clone)]
 pub(crate) enum Curve {
     Table(Arc<BandwidthTable>),
@@ -17,7 +18,7 @@ pub(crate) enum Curve {
 }
 
 impl Curve {
-    /// The table, or the exact form behind it where the table's error bound is too large.
+    /// Returns the table, or its exact form if the error bound of the table is too large.
     pub(crate) fn new(table: Arc<BandwidthTable>) -> Self {
         if table.is_sound() {
             Self::Table(table)
@@ -33,11 +34,11 @@ impl Curve {
         }
     }
 
-    /// A first guess of `ln price` where `u/u_min − 1` is `e^ln_excess`.
+    /// Returns a first guess of `ln price` for the excess `u/u_min − 1 = e^ln_excess`.
     pub(crate) fn price_near(&self, ln_excess: f64) -> f64 {
         match self {
             Self::Table(table) => table.price_near(ln_excess),
-            // Far from the fold the price falls about as 1/u, close to it as 1/√(u − u_min).
+            // The price falls about as 1/u far from the fold, and as 1/√(u − u_min) near it.
             Self::Exact(exact) => {
                 let fold = exact.fold();
                 fold.ln_z - fold.ln_v - ln_excess.max(0.5 * ln_excess)
@@ -45,7 +46,7 @@ impl Curve {
         }
     }
 
-    /// `w = √ln(u/u_min)`, `ln z` and the elasticity `−d ln z/d ln v` where `u/u_min − 1` is `excess`.
+    /// Returns `w = √ln(u/u_min)`, `ln z` and the elasticity `−d ln z/d ln v` at an excess `u/u_min − 1`.
     #[inline]
     pub(crate) fn point(&self, excess: f64) -> (f64, f64, f64) {
         match self {
@@ -54,7 +55,7 @@ impl Curve {
         }
     }
 
-    /// `ln z` where `u/u_min − 1` is `excess`.
+    /// Returns `ln z` at an excess `u/u_min − 1`.
     #[inline]
     pub(crate) fn ln_uses(&self, excess: f64) -> f64 {
         match self {
@@ -63,8 +64,8 @@ impl Curve {
         }
     }
 
-    /// `ln(u/u_min − 1)` at a price of power and its derivative by `ln price`; `near` keeps the last response of
-    /// the exact form as the next first guess.
+    /// Returns `ln(u/u_min − 1)` at a price of power, and its derivative with respect to `ln price`. `near` holds the
+    /// last response of the exact form, which is the next first guess.
     #[inline]
     pub(crate) fn respond(&self, ln_price: f64, near: &mut Option<Response>) -> (f64, f64) {
         match self {
@@ -77,7 +78,7 @@ impl Curve {
         }
     }
 
-    /// The table's [`fall_at_double`](BandwidthTable::fall_at_double); `None` without a table.
+    /// Returns the table's [`fall_at_double`](BandwidthTable::fall_at_double); `None` without a table.
     pub(crate) fn fall_at_double(&self) -> Option<f64> {
         match self {
             Self::Table(table) => Some(table.fall_at_double()),
@@ -85,7 +86,7 @@ impl Curve {
         }
     }
 
-    /// Relative error bounds of the bandwidth and of its slope.
+    /// Returns bounds on the relative errors of the bandwidth and of its slope.
     pub(crate) fn error_bounds(&self) -> (f64, f64) {
         match self {
             Self::Table(table) => (table.error_bound(), table.slope_error_bound()),
@@ -94,14 +95,14 @@ impl Curve {
     }
 }
 
-/// With more classes than this in one problem, those of few users get no table.
+/// Number of classes in a problem above which classes with few users get no table.
 const MANY_CLASSES: usize = 32;
-/// Users from which a table pays for itself.
+/// Number of users from which a table saves time.
 const TABLE_USERS: usize = 128;
-/// Tables kept, 25 kB each: a long-lived solver that meets ever new classes starts over here.
+/// Maximum number of tables in memory, 25 kB each. At this number, all are dropped.
 const MAX_TABLES: usize = 4096;
 
-/// The tables of the classes that were met, of each in several cells: neighbours in a stream may take turns.
+/// Tables by service class. A class can have tables for several cells, because cells may alternate in a stream.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Curves {
     tables: HashMap<ServiceClass, Vec<Arc<BandwidthTable>>>,
@@ -109,7 +110,7 @@ pub(crate) struct Curves {
 }
 
 impl Curves {
-    /// The table of a class, built now unless it is there already.
+    /// Returns the table of a class, and builds it first if necessary.
     pub(crate) fn table(&mut self, qos: &Qos) -> Arc<BandwidthTable> {
         let mut known = self.tables.get(&qos.service()).into_iter().flatten();
         if let Some(table) = known.find(|table| table.exact().qos().same_cell(qos)) {
@@ -124,15 +125,15 @@ impl Curves {
         table
     }
 
-    /// The curves of a problem's classes, of which each has so many users; calls `each` with one after the
-    /// other.
+    /// Calls `each` with the curve of every class of a problem, in order. `users` returns the number of users of a
+    /// class.
     pub(crate) fn of_classes(
         &mut self,
         classes: &[Qos],
         users: impl Fn(usize) -> usize + Sync,
         mut each: impl FnMut(Curve),
     ) {
-        // Thousands of classes (a hostile file, or one class for each user) are worth the cores.
+        // With thousands of classes (a hostile file, or one class per user), computing in parallel pays off.
         let exact: Vec<Option<RequiredBandwidth>> = if classes.len() <= MANY_CLASSES {
             Vec::new()
         } else {

@@ -1,18 +1,17 @@
-//! The QoS of one user: finite-blocklength rate, effective capacity, and how far a given power and
-//! bandwidth are from what the service class asks for.
+//! QoS of one user: finite-blocklength rate, effective capacity, and the margin `M` by which a power and a bandwidth
+//! meet the demand of the service class.
 //!
-//! # The one function behind everything
+//! # The margin
 //!
-//! With `z = τB` (channel uses in a frame), `v = uτ/N_0` (received energy over the noise density,
-//! for unit fading; `u = αP`), `κ = θ/(μ ln 2)`, `q = Q_G⁻¹(ε/2)` and `L = θS^E`, the constraint
-//! `C^E ≥ S^E` of problem (P1) reads
+//! With `z = τB` (channel uses in a frame), `v = uτ/N_0` (ratio of received energy to noise density for unit fading,
+//! with `u = αP`), `κ = θ/(μ ln 2)`, `q = Q_G⁻¹(ε/2)` and `L = θS^E`, the constraint `C^E ≥ S^E` of problem (P1) is
 //!
 //! ```text
 //! M(z, v) = −ln E_g[(1 + g·v/z)^(−κz)] − κq√z − L ≥ 0.
 //! ```
 //!
-//! `M` is in nats and equals `θ·(C^E − S^E)`. All derivatives here are with respect to `ln z` and
-//! `ln v`, that is to `ln B` and `ln u`.
+//! `M` is in nats and equals `θ·(C^E − S^E)`. All derivatives are with respect to `ln z` and `ln v`, which is the same
+//! as with respect to `ln B` and `ln u`.
 
 use std::sync::Arc;
 
@@ -20,35 +19,35 @@ use crate::channel::FadingQuadrature;
 use crate::qos::ServiceClass;
 use crate::tolerance;
 
-/// The value of `M` and its first derivatives at one `(B, u)`.
+/// Value and first derivatives of the QoS margin `M` at a bandwidth and received power `(B, u)`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Margin {
-    /// `M = θ·(C^E − S^E)`, nats; the QoS is met when it is not negative.
+    /// Margin `M = θ·(C^E − S^E)`, nats; the QoS is met if it is at least 0.
     pub value: f64,
-    /// `∂M/∂ln B`.
+    /// Derivative `∂M/∂ln B`.
     pub by_bandwidth: f64,
-    /// `∂M/∂ln u`.
+    /// Derivative `∂M/∂ln u`.
     pub by_received: f64,
 }
 
-/// Second derivatives of `M` at one `(B, u)`.
+/// Second derivatives of the QoS margin `M` at a bandwidth and received power `(B, u)`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct MarginCurvature {
-    /// `∂²M/∂(ln B)²`.
+    /// Derivative `∂²M/∂(ln B)²`.
     pub bandwidth_bandwidth: f64,
-    /// `∂²M/∂ln B ∂ln u`.
+    /// Derivative `∂²M/∂ln B ∂ln u`.
     pub bandwidth_received: f64,
-    /// `∂²M/∂(ln u)²`.
+    /// Derivative `∂²M/∂(ln u)²`.
     pub received_received: f64,
 }
 
-/// The QoS constraint of one service class in one cell (paper, eq. (P1a) with section V-A).
+/// QoS constraint of a service class in a cell (paper, eq. (P1a) and section V-A).
 ///
 /// ```
 /// use anyk::Config;
 /// let system = Config::default().validate()?;
 /// let qos = system.qos(system.service())?;
-/// // 60 m, 2.451935 W and 124416.2 Hz: on the edge of the 1e-5 loss target (shared reference).
+/// // A user at 60 m with 2.451935 W and 124416.2 Hz just meets the loss target 1e-5 (shared reference).
 /// let received_w = system.path_loss().gain(60.0) * 2.451935;
 /// assert!((qos.packet_loss(received_w, 124_416.2) / 1e-5 - 1.0).abs() < 1e-3);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -68,8 +67,8 @@ pub struct Qos {
 }
 
 impl Qos {
-    /// The constraint of `service` in a cell with queueing delay bound `D/T_f` in frames,
-    /// transmission time `τ` in s, noise density `N_0` in W/Hz and the given fading.
+    /// Builds the constraint of `service` in a cell with the bound `D/T_f` on the queueing delay in frames, the
+    /// transmission time `τ` in s, the noise density `N_0` in W/Hz and this fading.
     pub(crate) fn new(
         service: ServiceClass,
         delay_frames: f64,
@@ -93,7 +92,7 @@ impl Qos {
         }
     }
 
-    /// The same cell with another service class.
+    /// Returns the constraint of another service class in this cell.
     pub fn with_service(&self, service: ServiceClass) -> Self {
         Self::new(
             service,
@@ -104,18 +103,18 @@ impl Qos {
         )
     }
 
-    /// The same class under another fading: any rule of nodes and weights is an expectation, that of
-    /// measured samples included.
+    /// Returns the constraint with other fading: any nodes and weights that define an expectation, including measured
+    /// samples.
     pub fn with_fading(&self, fading: Arc<FadingQuadrature>) -> Self {
         Self { fading, ..self.clone() }
     }
 
-    /// The expectation over fading.
+    /// Quadrature of the fading distribution.
     pub fn fading(&self) -> &FadingQuadrature {
         &self.fading
     }
 
-    /// The service class.
+    /// Service class.
     pub fn service(&self) -> ServiceClass {
         self.service
     }
@@ -130,23 +129,23 @@ impl Qos {
         self.effective_bandwidth
     }
 
-    /// `κ = θ/(μ ln 2)`, the exponent for each channel use.
+    /// Exponent per channel use, `κ = θ/(μ ln 2)`.
     pub(crate) fn kappa(&self) -> f64 {
         self.kappa
     }
 
-    /// `κq`, so that the finite-blocklength back-off is `κq√z`.
+    /// Factor `κq` of the finite-blocklength back-off `κq√z`.
     pub(crate) fn back_off_rate(&self) -> f64 {
         self.kappa * self.quantile
     }
 
-    /// Whether `other` is a constraint in the same cell: all but the service class agree.
+    /// Returns whether `other` is a constraint in the same cell; only the service class may differ.
     pub(crate) fn same_cell(&self, other: &Self) -> bool {
         self.same_frame(other)
             && (Arc::ptr_eq(&self.fading, &other.fading) || self.fading == other.fading)
     }
 
-    /// Whether `other` asks for the same: all but fading agrees.
+    /// Returns whether `other` has the same service class and frame; only the fading may differ.
     pub(crate) fn same_service(&self, other: &Self) -> bool {
         self.same_frame(other) && self.service == other.service
     }
@@ -157,14 +156,14 @@ impl Qos {
         frame(self) == frame(other)
     }
 
-    /// Achievable rate at one fading state (paper, eq. (sk-URLLC)), packets/frame:
+    /// Computes the achievable rate in one fading state (paper, eq. (sk-URLLC)), packets/frame:
     ///
     /// ```text
     /// s = τB/(μ ln 2)·[ln(1 + u·g/(N_0 B)) − Q_G⁻¹(ε_c)/√(τB)]
     /// ```
     ///
-    /// `received_w` is `u = αP`, `gain` the small-scale gain `g`. Negative where the approximation
-    /// is: at rates too low for the blocklength.
+    /// `received_w` is `u = αP`, and `gain` is the small-scale gain `g`. The approximation is negative at rates that
+    /// are too low for the blocklength.
     pub fn rate(&self, received_w: f64, bandwidth_hz: f64, gain: f64) -> f64 {
         let uses = self.transmission_s * bandwidth_hz;
         let snr = received_w * gain / (self.noise_w_hz * bandwidth_hz);
@@ -172,17 +171,17 @@ impl Qos {
         scale * (snr.ln_1p() - self.quantile / uses.sqrt())
     }
 
-    /// Effective capacity `C^E = −(1/θ)·ln E_g[e^(−θ s)]`, packets/frame (paper, section IV-B).
+    /// Computes the effective capacity `C^E = −(1/θ)·ln E_g[e^(−θ s)]`, packets/frame (paper, section IV-B).
     pub fn effective_capacity(&self, received_w: f64, bandwidth_hz: f64) -> f64 {
         self.effective_bandwidth + self.residual(received_w, bandwidth_hz)
     }
 
-    /// QoS residual `C^E − S^E`, packets/frame: not negative when the constraint holds.
+    /// Computes the QoS residual `C^E − S^E`, packets/frame: at least 0 if the constraint is met.
     pub fn residual(&self, received_w: f64, bandwidth_hz: f64) -> f64 {
         self.margin(received_w.ln(), bandwidth_hz.ln()).value / self.theta
     }
 
-    /// `M` and its gradient at `(ln u, ln B)`, with `u` in W and `B` in Hz.
+    /// Computes the margin `M` and its gradient at `(ln u, ln B)`, with `u` in W and `B` in Hz.
     pub fn margin(&self, ln_received_w: f64, ln_bandwidth_hz: f64) -> Margin {
         self.margin_normalised(
             ln_received_w + self.ln_energy_scale(),
@@ -190,24 +189,24 @@ impl Qos {
         )
     }
 
-    /// `ln(v/u) = ln(τ/N_0)`.
+    /// Difference between `ln v` and `ln u`, `ln(τ/N_0)`.
     pub(crate) fn ln_energy_scale(&self) -> f64 {
         (self.transmission_s / self.noise_w_hz).ln()
     }
 
-    /// `ln(z/B) = ln τ`.
+    /// Difference between `ln z` and `ln B`, `ln τ`.
     pub(crate) fn ln_uses_scale(&self) -> f64 {
         self.transmission_s.ln()
     }
 
-    /// `M` and its gradient in the normalised variables `ln v`, `ln z`.
+    /// Computes `M` and its gradient in the normalized variables `ln v` and `ln z`.
     pub(crate) fn margin_normalised(&self, ln_v: f64, ln_z: f64) -> Margin {
         let z = ln_z.exp();
         let x = (ln_v - ln_z).exp();
         let c = self.kappa * z;
         let back_off = self.kappa * self.quantile * z.sqrt();
         let nodes = self.fading.nodes();
-        // l is increasing in g: the smallest node has the largest term of the sum.
+        // l increases with g, so the smallest node has the largest term of the sum.
         let least = nodes.first().map_or(0.0, |&g| (x * g).ln_1p());
         let (mut sum, mut sum_l, mut sum_r) = (0.0, 0.0, 0.0);
         for (&g, &w) in nodes.iter().zip(self.fading.weights()) {
@@ -226,10 +225,9 @@ impl Qos {
         }
     }
 
-    /// `M`, its gradient and its second derivatives in the normalised variables.
+    /// Computes `M`, its gradient and its second derivatives in the normalized variables.
     ///
-    /// With `a = c·l` in the exponent, `M_p = Ē[a_p]` and `M_pq = Ē[a_pq] − Cov(a_p, a_q)` under the
-    /// tilted weights.
+    /// With the exponent `a = c·l`, `M_p = Ē[a_p]` and `M_pq = Ē[a_pq] − Cov(a_p, a_q)` under the tilted weights.
     pub(crate) fn curvature_normalised(&self, ln_v: f64, ln_z: f64) -> (Margin, MarginCurvature) {
         let z = ln_z.exp();
         let x = (ln_v - ln_z).exp();
@@ -268,24 +266,23 @@ impl Qos {
         (margin, curvature)
     }
 
-    /// Achieved packet loss `ε_k` of a user with received power `u = αP` in W and bandwidth in Hz:
-    /// the ε at which the QoS holds with equality, `ε_c = ε_q = ε/2`. 1 where no loss under 1 is
-    /// achieved, and never below 1e-300.
+    /// Computes the packet loss `ε_k` of a user with the received power `u = αP` in W and a bandwidth in Hz: the `ε`
+    /// for which the QoS constraint holds with equality, with `ε_c = ε_q = ε/2`. Returns 1 if no smaller loss is
+    /// possible, and at least 1e-300.
     ///
-    /// `M` grows with ε (a laxer target lowers `θ`, `S^E` and `Q_G⁻¹` alike), so the root is
-    /// unique.
+    /// The root is unique: `M` grows with `ε`, because a looser target lowers `θ`, `S^E` and `Q_G⁻¹`.
     pub fn packet_loss(&self, received_w: f64, bandwidth_hz: f64) -> f64 {
         if !(received_w > 0.0 && bandwidth_hz > 0.0) {
             return 1.0;
         }
         let ln_v = received_w.ln() + self.ln_energy_scale();
         let ln_z = bandwidth_hz.ln() + self.ln_uses_scale();
-        // None of these depends on ε, and they are half of the work.
+        // The logarithms are half of the work and do not depend on ε.
         let x = (ln_v - ln_z).exp();
         let logs: Vec<f64> = self.fading.nodes().iter().map(|&g| (x * g).ln_1p()).collect();
         let (mut low, mut high) = (1e-300f64.ln(), 0.0);
-        // Newton from the target, where a good allocation already is, inside a bracket that
-        // bisection halves whenever a step leaves it.
+        // Newton's method in a bracket, with bisection if a step leaves it. It starts at the target, which is close
+        // to the loss of a good allocation.
         let mut here = self.service.epsilon.ln();
         for _ in 0..200 {
             let (value, slope) = self.margin_at_loss(here, ln_z, &logs);
@@ -298,7 +295,7 @@ impl Qos {
             let next = here + step;
             let inside = next > low && next < high;
             here = if inside { next } else { 0.5 * (low + high) };
-            // What a step of Newton's leaves is of the order of its square.
+            // The error after a Newton step is of the order of the step's square.
             if inside && step.abs() < 1e-7 || high - low < tolerance::ROOT {
                 break;
             }
@@ -306,7 +303,7 @@ impl Qos {
         here.exp()
     }
 
-    /// `M` of a class with another loss target, and `∂M/∂ln ε` there, at `ln z` and `ln(1 + g·v/z)` of each node.
+    /// Computes `M` for another loss target, and `∂M/∂ln ε`, at `ln z` and at `ln(1 + g·v/z)` of each node.
     fn margin_at_loss(&self, ln_epsilon: f64, ln_z: f64, logs: &[f64]) -> (f64, f64) {
         let service = ServiceClass { epsilon: ln_epsilon.exp(), ..self.service };
         let theta = service.qos_exponent(self.delay_frames);
@@ -324,7 +321,7 @@ impl Qos {
         }
         let demand = theta * service.effective_bandwidth(theta);
         let value = c * least - sum.ln() - back_off - demand;
-        // Through θ, Q_G⁻¹ and S^E; κ∂M/∂κ = c·Ē[l] − κq√z.
+        // The derivative goes through θ, Q_G⁻¹ and S^E; κ∂M/∂κ = c·Ē[l] − κq√z.
         let normal_density = (-0.5 * quantile * quantile).exp() / std::f64::consts::TAU.sqrt();
         let by_theta = -(-theta).exp() / (service.arrival_rate * self.delay_frames) / theta;
         let by_quantile = -0.5 * service.epsilon / normal_density;
@@ -335,7 +332,7 @@ impl Qos {
     }
 }
 
-/// `y/(1 + y)`, without overflow for large `y`.
+/// Computes `y/(1 + y)` without overflow for large `y`.
 fn share(y: f64) -> f64 {
     if y < 1.0 { y / (1.0 + y) } else { 1.0 / (1.0 + 1.0 / y) }
 }
@@ -363,7 +360,7 @@ mod tests {
         )
     }
 
-    /// Central difference with a step that balances truncation against rounding.
+    /// Computes a central difference with a step that balances truncation and rounding.
     fn difference(f: impl Fn(f64) -> f64, x: f64) -> f64 {
         let h = 1e-5;
         (f(x + h) - f(x - h)) / (2.0 * h)
@@ -398,7 +395,7 @@ mod tests {
             prop_assert!((analytic - by_epsilon).abs() < 1e-7 * scale, "{analytic} {by_epsilon}");
         }
 
-        /// At the achieved loss, the QoS of a class with that loss holds with equality.
+        /// Checks that a class whose target is the computed loss meets its QoS with equality.
         #[test]
         fn packet_loss_is_the_root(
             qos in arbitrary_qos(), ln_v in 0.0f64..14.0, ln_z in -1.0f64..7.0,

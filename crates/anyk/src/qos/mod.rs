@@ -1,5 +1,5 @@
-//! One user's link: what a service class asks of it, what a power and a bandwidth give, and the bandwidth
-//! `b(u)` that a received power needs.
+//! QoS of one user's link: the demand of its service class, the rate for a power and bandwidth, and the bandwidth
+//! `b(u)` that a received power requires.
 
 mod bandwidth_function;
 mod bandwidth_table;

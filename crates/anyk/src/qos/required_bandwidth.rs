@@ -1,9 +1,9 @@
-//! Required bandwidth `b(u)`: the least bandwidth that meets the QoS at received power `u = αP`.
+//! Required bandwidth `b(u)`: the smallest bandwidth that meets the QoS at the received power `u = αP`.
 //!
-//! For a fixed `u`, more bandwidth first helps and then hurts (the same energy is spread over more
-//! channel uses, each with its own finite-blocklength penalty). `M(z, v)` of [`Qos`] therefore has
-//! a maximum over `z`; where that maximum is zero the two roots meet. That point, the **fold**, is
-//! the smallest received power that any bandwidth can serve.
+//! For a fixed `u`, more bandwidth first helps and then hurts, because the same energy is spread over more channel
+//! uses, each with its own finite-blocklength penalty. The margin `M(z, v)` of [`Qos`] therefore has a maximum over
+//! `z`. If this maximum is 0, the two roots of `M` coincide. This point is called the **fold**; it has the smallest
+//! received power that any bandwidth can serve.
 //!
 //! ```text
 //!      b │╲                       b(u) ends at (u_min, b_fold) with a vertical tangent:
@@ -19,7 +19,7 @@ use crate::math::root;
 use crate::qos::{Margin, Qos};
 use crate::tolerance;
 
-/// `b(u)` of one service class, computed exactly: Newton's method on the quadrature.
+/// Required bandwidth `b(u)` of one service class, computed exactly by Newton's method on the quadrature.
 ///
 /// ```
 /// use anyk::Config;
@@ -38,12 +38,12 @@ pub struct RequiredBandwidth {
     fold: Point,
 }
 
-/// `b` and its derivative at one received power.
+/// Required bandwidth and its derivative at one received power.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct BandwidthPoint {
-    /// `b(u)`, Hz.
+    /// Required bandwidth `b(u)`, Hz.
     pub bandwidth_hz: f64,
-    /// `db/du`, Hz/W: negative.
+    /// Derivative `db/du`, Hz/W; negative.
     pub slope_hz_per_w: f64,
 }
 
@@ -54,42 +54,42 @@ pub struct BandwidthPoint {
      served is {min_received_w:e} W"
 )]
 pub struct TooWeak {
-    /// The received power asked for, W.
+    /// Received power that cannot be served, W.
     pub received_w: f64,
-    /// The smallest one that can be served, W.
+    /// Smallest received power that can be served, W.
     pub min_received_w: f64,
 }
 
-/// A place in the normalised plane of [`Qos`]: `ln v` (received energy), `ln z` (channel uses).
+/// Point in the normalized variables of [`Qos`]: `ln v` (received energy) and `ln z` (channel uses).
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Point {
     pub(crate) ln_v: f64,
     pub(crate) ln_z: f64,
 }
 
-/// A user's response to a price of power: where on the curve `b(u)` the slope has a given value.
+/// A user's response to a price of power: the point of the curve `b(u)` whose slope matches the price.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Response {
-    /// The place on the curve.
+    /// Point on the curve.
     pub(crate) point: Point,
-    /// `ln(u/u_min − 1)`: received power over the least, as a share, in logarithm.
+    /// Logarithm of the excess, `ln(u/u_min − 1)`.
     pub(crate) ln_excess: f64,
-    /// Its derivative with respect to the logarithm of the price: negative.
+    /// Derivative of `ln_excess` with respect to the logarithm of the price; negative.
     pub(crate) slope: f64,
 }
 
-/// Closer to the fold than this, in `ln(z_fold/z)`, the derivative of `M` is lost in rounding, and the
-/// response to a price is continued by its tangent.
+/// Smallest distance to the fold, in `ln(z_fold/z)`. Closer to the fold, rounding dominates the derivative of `M`, so
+/// the response to a price is extended by its tangent.
 const NEAREST: f64 = 1e-5;
 
 impl RequiredBandwidth {
-    /// Finds the fold of the class; after that, [`at`](Self::at) answers any received power.
+    /// Finds the fold of the class; [`at`](Self::at) then computes `b` for any received power.
     pub fn new(qos: Qos) -> Self {
         let fold = fold(&qos);
         Self { qos, fold }
     }
 
-    /// The QoS constraint.
+    /// QoS constraint that the bandwidth meets.
     pub fn qos(&self) -> &Qos {
         &self.qos
     }
@@ -99,7 +99,7 @@ impl RequiredBandwidth {
         (self.fold.ln_v - self.qos.ln_energy_scale()).exp()
     }
 
-    /// Bandwidth at the smallest received power, Hz: the largest value of `b`.
+    /// Bandwidth at the smallest received power, Hz; the largest value of `b`.
     pub fn max_bandwidth_hz(&self) -> f64 {
         (self.fold.ln_z - self.qos.ln_uses_scale()).exp()
     }
@@ -108,32 +108,31 @@ impl RequiredBandwidth {
         self.fold
     }
 
-    /// `b(u)` and `b'(u)` at received power `u = αP` in W.
+    /// Computes `b(u)` and `b'(u)` at the received power `u = αP` in W.
     pub fn at(&self, received_w: f64) -> Result<BandwidthPoint, TooWeak> {
         let ln_v = received_w.ln() + self.qos.ln_energy_scale();
-        // The negation also refuses NaN; an infinite power has no finite answer either.
+        // The negation also rejects NaN. An infinite power has no finite result.
         if !(ln_v >= self.fold.ln_v && ln_v.is_finite()) {
             return Err(TooWeak { received_w, min_received_w: self.min_received_w() });
         }
         let (ln_z, margin) = self.uses_at(ln_v, None);
         let bandwidth_hz = (ln_z - self.qos.ln_uses_scale()).exp();
-        // ln b' / ln u' = −M_u/M_B along M = 0.
+        // d ln b/d ln u = −M_u/M_B along M = 0.
         let elasticity = -margin.by_received / margin.by_bandwidth;
         Ok(BandwidthPoint { bandwidth_hz, slope_hz_per_w: bandwidth_hz / received_w * elasticity })
     }
 
-    /// `w = √ln(u/u_min)`, `ln z` and the elasticity `−d ln z/d ln v` where `u/u_min − 1` is
-    /// `excess`.
+    /// Computes `w = √ln(u/u_min)`, `ln z` and the elasticity `−d ln z/d ln v` at an excess `u/u_min − 1`.
     pub(crate) fn point(&self, excess: f64) -> (f64, f64, f64) {
         let rise = excess.ln_1p();
         let (ln_z, margin) = self.uses_at(self.fold.ln_v + rise, None);
         (rise.sqrt(), ln_z, margin.by_received / margin.by_bandwidth)
     }
 
-    /// The root `ln z ≤ ln z_fold` of `M = 0` at `ln v`, and `M` there; `near` is a first guess.
+    /// Computes the root `ln z ≤ ln z_fold` of `M = 0` at `ln v`, and the margin at the root; `near` is a first guess.
     pub(crate) fn uses_at(&self, ln_v: f64, near: Option<f64>) -> (f64, Margin) {
         let high = self.fold.ln_z;
-        // Left of the root M is negative and concave, so Newton from there does not overshoot.
+        // Left of the root, M is negative and concave, so Newton's method does not overshoot.
         let mut low = near.map_or(high, |near| near.min(high)) - 0.5;
         let mut stride = 1.0;
         while self.qos.margin_normalised(ln_v, low).value > 0.0 && stride < 1e4 {
@@ -150,15 +149,14 @@ impl RequiredBandwidth {
         (ln_z, margin.unwrap_or_else(|| self.qos.margin_normalised(ln_v, ln_z)))
     }
 
-    /// Whether no received power under `u_min` can be served by a bandwidth over that of the fold: that the fold is
-    /// the only one.
+    /// Returns whether it is proved that no bandwidth above that of the fold can serve a received power below `u_min`.
     pub(crate) fn fold_is_least(&self) -> bool {
         self.qos.is_outside(Line::through(self.fold, 0.0), Side::Wider)
     }
 
-    /// How far from the place on the curve where `ln(u/u_min)` is `rise` the cheapest place that meets the QoS can be,
-    /// at a price of power `e^ln_price` (in the normalised unit `−dz/dv`): in bandwidth, as a share; infinite where
-    /// that is not known.
+    /// Bounds the relative difference in bandwidth between a point of the curve and the cheapest point that meets the
+    /// QoS. The point is given by `rise = ln(u/u_min)` and `ln_z`, and the price of power is `e^ln_price` in the
+    /// normalized unit `−dz/dv`. Infinite if there is no proof.
     #[cold]
     pub(crate) fn distance_at(&self, rise: f64, ln_z: f64, ln_price: f64) -> f64 {
         let point = Point { ln_v: self.fold.ln_v + rise, ln_z };
@@ -167,17 +165,16 @@ impl RequiredBandwidth {
         if outside(Side::Narrower) && outside(Side::Wider) { NEIGHBOURS } else { f64::INFINITY }
     }
 
-    /// The root `ln v ≥ ln v_fold` of `M = 0` at `ln z`; `near` is a first guess.
+    /// Computes the root `ln v ≥ ln v_fold` of `M = 0` at `ln z`; `near` is a first guess.
     fn energy_at(&self, ln_z: f64, near: Option<f64>) -> f64 {
         energy_at(&self.qos, ln_z, self.fold.ln_v, near)
     }
 
-    /// Where the price of power `−db/du`, in the normalised unit `−dz/dv`, is `e^ln_price`; `near`
-    /// is a first guess. This is the exact form of what
-    /// [`BandwidthTable`](crate::qos::BandwidthTable) tabulates.
+    /// Computes the response to the price of power `e^ln_price`, in the normalized unit `−dz/dv`; `near` is a first
+    /// guess. [`BandwidthTable`](crate::qos::BandwidthTable) tabulates this function.
     pub(crate) fn respond(&self, ln_price: f64, near: Option<&Response>) -> Response {
-        // The price is monotone in the distance to the fold p = ln(z_fold/z), and log–log linear
-        // close to it: iterate on ln p.
+        // The price is a monotone function of the distance to the fold, p = ln(z_fold/z), and log–log linear near
+        // the fold, so iterate on ln p.
         let mut ln_v = near.map(|response| response.point.ln_v);
         let mut slope = 0.0;
         let mut price_at = |ln_p: f64| {
@@ -199,7 +196,7 @@ impl RequiredBandwidth {
         let nearest = NEAREST.ln();
         let start = near.map_or(0.0, |near| (self.fold.ln_z - near.point.ln_z).ln()).max(nearest);
         let (mut low, mut high) = (nearest, start);
-        // In small strides: far down the curve the energy grows faster than e^(e^p).
+        // The strides are small because the energy grows faster than e^(e^p) far from the fold.
         while price_at(high).1 > ln_price && high < 8.0 {
             low = high;
             high += 0.25;
@@ -214,7 +211,7 @@ impl RequiredBandwidth {
         let point = Point { ln_v: energy, ln_z };
         let ln_excess = rise.exp_m1().ln();
         if ln_price > price && ln_p <= nearest {
-            // The excess falls with the square of the price there.
+            // Near the fold, the excess falls as 1/price².
             return Response {
                 point,
                 ln_excess: ln_excess - 2.0 * (ln_price - price),
@@ -226,12 +223,12 @@ impl RequiredBandwidth {
     }
 }
 
-/// A line in the plane of `z` and `v`: places of the same cost at a price of power.
+/// Line in the plane of `z` and `v`: points of equal cost at a price of power.
 #[derive(Debug, Clone, Copy)]
 struct Line {
     z: f64,
     v: f64,
-    /// By what `v` falls for each channel use more.
+    /// Decrease of `v` per channel use.
     fall: f64,
 }
 
@@ -250,31 +247,32 @@ enum Side {
     Wider,
 }
 
-/// Places on a line this close to where it touches the curve, in `√z`, are not looked at one by one.
+/// Relative distance in `√z` from the point where a line touches the curve to the first step along the line.
 const NEAR: f64 = 0.005;
-/// The same in bandwidth, relative, rounded up.
+/// Relative difference in bandwidth at the distance [`NEAR`], rounded up.
 const NEIGHBOURS: f64 = 0.0101;
-/// Steps along a line; a few are usual.
+/// Maximum number of steps along a line; a few are usual.
 const MOST_STEPS: usize = 400;
 
 impl Qos {
-    /// Whether no place on a line, on one side of the place on the curve that it goes through, meets the QoS: for
-    /// any law of fading, since nothing is asked of the shape of the curve.
+    /// Returns whether it is proved that no point of a line meets the QoS, on one side of the point where the line
+    /// meets the curve. The proof holds for any fading distribution, because it does not use the shape of the curve.
     ///
-    /// Along a line `M` is a concave function less `κq√z`. (`z·ln(1 + gv/z)` is concave in `(z, v)`, and
-    /// `−ln E e^(−·)` of concave functions is.) The concave part lies under its tangent, so that from a place `y₁`
-    /// in `y = √z` with derivative `M'` by `z`
+    /// Along a line, `M` is a concave function minus `κq√z`: `z·ln(1 + gv/z)` is concave in `(z, v)`, and so is
+    /// `−ln E e^(−·)` of concave functions. The concave part lies below its tangent. With `y = √z` and the derivative
+    /// `M'` with respect to `z` at `y₁`,
     ///
     /// ```text
-    /// M(y) ≤ M(y₁) + M'·(y² − y₁²) + κq·(y − y₁)²/(2y₁),
+    /// M(y) ≤ M(y₁) + M'·(y² − y₁²) + κq·(y − y₁)²/(2y₁).
     /// ```
     ///
-    /// a parabola that is negative up to a root of its own: the next place. Next to the curve the steps are short,
-    /// and so it begins a little way off; up to there `M` is concave, which is checked at both ends.
+    /// The right-hand side is a parabola that is negative up to its root, so a step almost to the root skips no point
+    /// that meets the QoS. Steps near the curve would be short, so the walk starts at a distance of [`NEAR`]. On this
+    /// first part `M` must be concave, which is checked at both ends.
     fn is_outside(&self, line: Line, side: Side) -> bool {
         let sign = if side == Side::Wider { 1.0 } else { -1.0 };
         let rate = self.back_off_rate();
-        // −ln E e^(−a) ≤ E a, and ln(1 + x) ≤ x.
+        // Upper bound on M, since −ln E e^(−a) ≤ E a and ln(1 + x) ≤ x.
         let most_at_v = self.kappa() * self.fading().expectation(|g| g);
         let demand = self.theta() * self.effective_bandwidth();
         let bent_down = |z: f64| {
@@ -300,7 +298,7 @@ impl Qos {
             }
             let margin = self.margin_normalised(v.ln(), z.ln());
             let slope = margin.by_bandwidth / z - line.fall * margin.by_received / v;
-            // c₀ + c₁·δ + c₂·δ² for a step δ > 0 in the direction of the side.
+            // The parabola is c₀ + c₁·δ + c₂·δ² for a step δ > 0 in the direction of the side.
             let (c0, c1, c2) = (margin.value, 2.0 * y * slope * sign, slope + rate / (2.0 * y));
             let discriminant = c1 * c1 - 4.0 * c0 * c2;
             if c0 >= 0.0 || c0.is_nan() {
@@ -311,14 +309,14 @@ impl Qos {
             }
             let root = discriminant.sqrt();
             let step = if c1 > 0.0 { -2.0 * c0 / (c1 + root) } else { (root - c1) / (2.0 * c2) };
-            // A little less than the root, where rounding might count.
+            // Stop slightly before the root because of rounding.
             y += sign * 0.999 * step;
         }
         false
     }
 }
 
-/// The root of `M = 0` in `ln v` at `ln z`, not below `least`.
+/// Computes the root of `M = 0` in `ln v` at `ln z`, at least `least`; `near` is a first guess.
 fn energy_at(qos: &Qos, ln_z: f64, least: f64, near: Option<f64>) -> f64 {
     let mut low = least;
     let mut high = near.unwrap_or(least).max(least) + 0.5;
@@ -334,10 +332,10 @@ fn energy_at(qos: &Qos, ln_z: f64, least: f64, near: Option<f64>) -> f64 {
     })
 }
 
-/// The fold: `M = 0` and `∂M/∂ln z = 0`.
+/// Computes the fold, where `M = 0` and `∂M/∂ln z = 0`.
 fn fold(qos: &Qos) -> Point {
-    // Along the curve M = 0, ∂M/∂ln z falls through zero exactly once: bracket it from the place
-    // where the exponent κz is 1, then Newton on both equations at once.
+    // Along the curve M = 0, ∂M/∂ln z changes its sign exactly once. Bracket this point, starting where the exponent
+    // κz is 1; then apply Newton's method to both equations.
     let least = -80.0;
     let mut ln_v = None;
     let mut slope_at = |ln_z: f64| {
@@ -360,7 +358,7 @@ fn fold(qos: &Qos) -> Point {
         let middle = 0.5 * (low + high);
         let (energy, slope) = slope_at(middle);
         let found = newton(qos, Point { ln_v: energy, ln_z: middle });
-        // A sharp fold throws Newton out of the bracket, unless it starts close.
+        // At a sharp fold, Newton's method leaves the bracket unless it starts nearby.
         if (low..=high).contains(&found.ln_z) || high - low < 1e-9 {
             return found;
         }
@@ -380,7 +378,7 @@ fn newton(qos: &Qos, mut point: Point) -> Point {
         let step_v = (-margin.by_bandwidth * margin.by_bandwidth
             + margin.value * curvature.bandwidth_bandwidth)
             / determinant;
-        // Damped far from the root, where the quadratic model says little.
+        // Limit the step far from the root, where the linear model is inaccurate.
         let scale = (1.0 / step_z.abs().max(step_v.abs())).min(1.0);
         if !scale.is_finite() {
             break;
@@ -406,8 +404,8 @@ mod tests {
         RequiredBandwidth::new(system.qos(service).unwrap().with_fading(rule))
     }
 
-    /// Tangents of the curve, looked at place by place: how many have a place on them that meets the QoS, and how many
-    /// the walk leaves without a bound; the first are always among the second.
+    /// Checks tangents of the curve point by point. Counts those with a point that meets the QoS, and those for which
+    /// `distance_at` returns no bound. The former must be among the latter.
     fn tangents(exact: &RequiredBandwidth) -> (usize, usize) {
         let (mut cut, mut unknown) = (0, 0);
         for i in 1..40 {
@@ -429,11 +427,11 @@ mod tests {
 
     #[test]
     fn the_walk_along_a_line_misses_nothing() {
-        // Convex: no tangent cuts the curve, and the walk shows it.
+        // Convex: no tangent cuts the curve, and all are proved not to.
         for law in ["rayleigh", "mixture:share=0.1,loss_db=40", "shadowed:sigma_db=8"] {
             assert_eq!(tangents(&exact(law, ServiceClass::default())), (0, 0), "{law}");
         }
-        // Not convex: some do, and others do not.
+        // Not convex: some tangents cut the curve, and some are proved not to.
         let tiny = ServiceClass { epsilon: 1.6e-6, packet_bits: 2.0, arrival_rate: 0.0012 };
         let (cut, unknown) = tangents(&exact("mixture:share=0.001,loss_db=40", tiny));
         assert!(cut > 0 && unknown < 39, "{cut} {unknown}");

@@ -1,4 +1,4 @@
-//! What a user asks for, and the QoS exponent that follows from it.
+//! Service class of a user, and the QoS exponent that follows from it.
 
 use std::hash::{Hash, Hasher};
 
@@ -7,7 +7,7 @@ use statrs::function::erf::erfc_inv;
 
 use crate::invalid::Invalid;
 
-/// The service of one user: how reliable, how large, how often (paper, section V-A).
+/// Service class of a user: packet loss, packet size and arrival rate (paper, section V-A).
 ///
 /// | symbol | field | unit | paper |
 /// | --- | --- | --- | --- |
@@ -15,15 +15,15 @@ use crate::invalid::Invalid;
 /// | `μ` | [`packet_bits`](Self::packet_bits) | bit | 160 |
 /// | `a` | [`arrival_rate`](Self::arrival_rate) | packets / frame | 0.2 |
 ///
-/// Both error sources get half of the loss: `ε_c = ε_q = ε_max / 2`.
+/// Decoding errors and delay violations each get half of the loss: `ε_c = ε_q = ε_max / 2`.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct ServiceClass {
-    /// Largest overall packet loss probability, `ε_max`.
+    /// Maximum overall packet loss probability, `ε_max`.
     pub epsilon: f64,
     /// Packet size `μ`, bit.
     pub packet_bits: f64,
-    /// Mean of the Poisson arrivals `a`, packets for each frame.
+    /// Mean of the Poisson arrivals `a`, packets per frame.
     pub arrival_rate: f64,
 }
 
@@ -34,15 +34,15 @@ impl Default for ServiceClass {
 }
 
 impl ServiceClass {
-    /// What [`epsilon`](Self::epsilon) accepts, in words.
+    /// Accepted range of [`epsilon`](Self::epsilon), for error messages.
     pub const EPSILON_EXPECTED: &'static str = "a probability from 1e-15 to 0.1";
-    /// What [`packet_bits`](Self::packet_bits) accepts, in words.
+    /// Accepted range of [`packet_bits`](Self::packet_bits), for error messages.
     pub const PACKET_BITS_EXPECTED: &'static str = "a number of bits from 1 to 1000000";
-    /// What [`arrival_rate`](Self::arrival_rate) accepts, in words.
+    /// Accepted range of [`arrival_rate`](Self::arrival_rate), for error messages.
     pub const ARRIVAL_RATE_EXPECTED: &'static str =
         "a number of packets per frame from 1e-4 to 100";
 
-    /// Checks the ranges; NaN is in none of them.
+    /// Checks the ranges; NaN is outside of all of them.
     pub fn validate(&self) -> Result<(), Invalid> {
         let checks = [
             ("epsilon", self.epsilon, 1e-15..=0.1, Self::EPSILON_EXPECTED),
@@ -57,27 +57,26 @@ impl ServiceClass {
         Ok(())
     }
 
-    /// QoS exponent `θ(ε) = ln[1 − ln(ε/2) / (a·D/T_f)]` in 1/packet (paper, section V-A), with
-    /// `D/T_f` the queueing delay bound in frames.
+    /// Computes the QoS exponent `θ(ε) = ln[1 − ln(ε/2) / (a·D/T_f)]`, 1/packet (paper, section V-A), where `D/T_f`
+    /// is the bound on the queueing delay in frames.
     pub fn qos_exponent(&self, delay_frames: f64) -> f64 {
         (-(self.epsilon / 2.0).ln() / (self.arrival_rate * delay_frames)).ln_1p()
     }
 
-    /// Effective bandwidth of the Poisson arrivals, `S^E(θ) = a/θ·(e^θ − 1)` in packets/frame
-    /// (paper, section V-A).
+    /// Computes the effective bandwidth of the Poisson arrivals, `S^E(θ) = a/θ·(e^θ − 1)`, packets/frame (paper,
+    /// section V-A).
     pub fn effective_bandwidth(&self, theta: f64) -> f64 {
         self.arrival_rate / theta * theta.exp_m1()
     }
 
-    /// `Q_G⁻¹(ε_c)` with `ε_c = ε/2`: the back-off of the finite-blocklength rate, in standard
-    /// deviations.
+    /// Computes `Q_G⁻¹(ε_c)` with `ε_c = ε/2`: the back-off of the finite-blocklength rate, in standard deviations.
     pub fn decoding_quantile(&self) -> f64 {
         // Q⁻¹(p) = √2·erfc⁻¹(2p), and 2·ε/2 = ε.
         std::f64::consts::SQRT_2 * erfc_inv(self.epsilon)
     }
 
-    /// Nats below 1 to which `E_g[e^(−θ s)]` falls at the bandwidths that serve this class: `θS^E`
-    /// plus the finite-blocklength back-off `κq√z` where `κz` is four times the diversity `N_t`.
+    /// Estimates how far `E_g[e^(−θ s)]` falls below 1 at the bandwidths that serve this class, nats: `θS^E` plus the
+    /// finite-blocklength back-off `κq√z` for `κz` equal to four times the diversity `N_t`.
     pub(crate) fn expectation_depth(&self, delay_frames: f64, antennas: u32) -> f64 {
         let theta = self.qos_exponent(delay_frames);
         let kappa = theta / (self.packet_bits * std::f64::consts::LN_2);
@@ -90,7 +89,7 @@ impl ServiceClass {
     }
 }
 
-/// Classes are keys of tables, so equality is by bits (a validated class holds no NaN and no −0).
+/// Lets a class be a key of a table: a validated class contains neither NaN nor −0.
 impl Eq for ServiceClass {}
 
 impl Hash for ServiceClass {
@@ -104,7 +103,7 @@ mod tests {
     use super::*;
     use approx::assert_relative_eq;
 
-    /// Independent computation, f64 (shared reference): θ, S^E and Q⁻¹(ε/2).
+    /// Compares θ, S^E and Q⁻¹(ε/2) with an independent computation (shared reference, f64).
     #[test]
     fn golden_exponents() {
         for (epsilon, theta, effective_bandwidth, quantile) in [

@@ -44,7 +44,7 @@ def read(raw: bytes, name: str) -> tuple[dict[str, Any], dict[str, NDArray[np.fl
             raise fail(f"the data of tensor {key} does not match its entry in the header", "F64 values of its shape")
         tensors[key] = np.frombuffer(data[begin:end], "<f8").reshape(shape)
     if _checksum(text, tensors) != checksum:
-        raise fail("its checksum does not fit its content", "the file as it was written")
+        raise fail("its checksum does not match its content", "the file as it was written")
     return content, tensors
 
 

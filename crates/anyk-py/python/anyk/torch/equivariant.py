@@ -49,8 +49,10 @@ def aggregate(features: Tensor, aggregator: Aggregator, mask: Tensor | None = No
     ----------
     features
         ``(..., K, features)``.
+
     aggregator
         ``"mean"``, ``"sum"`` or ``"max"``.
+
     mask
         Boolean ``(..., K)``, True for users. Masked entries affect no result.
 
@@ -91,10 +93,13 @@ class EquivariantLayer(nn.Module):
     ----------
     inputs
         Number of input features of a user.
+
     outputs
         Number of output features of a user.
+
     aggregator
         ``"mean"``, ``"sum"`` or ``"max"``, see :func:`aggregate`.
+
     activation
         ``σ``: a name (``"identity"``, ``"leaky-relu"``, …) or an elementwise function.
 
@@ -142,6 +147,7 @@ class EquivariantLayer(nn.Module):
         ----------
         x
             ``(batch, K, inputs)``, or ``(K, inputs)`` for one cell.
+
         mask
             Boolean ``(batch, K)`` or ``(K,)``, True for users. Masked entries can have any value, including NaN, and
             get no gradient.
@@ -172,12 +178,16 @@ class EquivariantNetwork(nn.Module):
     ----------
     widths
         Numbers of features of the input, each hidden layer and the output.
+
     aggregator
         ``"mean"``, ``"sum"`` or ``"max"``, see :func:`aggregate`.
+
     activation
         Activation of the hidden layers.
+
     last
         Activation of the last layer; by default none, because an output module usually follows.
+
     generator
         Generator for the parameters (default: the global one of PyTorch).
 
@@ -201,7 +211,7 @@ class EquivariantNetwork(nn.Module):
     ) -> None:
         super().__init__()
         if len(widths) < 2:
-            raise ValueError(f"widths are {list(widths)}, expected those of input and output at least")
+            raise ValueError(f"widths are {list(widths)}, expected at least an input width and an output width")
         pairs = list(zip(widths[:-1], widths[1:], strict=True))
         of_layers = [activation] * (len(pairs) - 1) + [last]
         self.layers = nn.ModuleList(

@@ -39,8 +39,10 @@ class BandwidthLaw(nn.Module):
     ----------
     hidden
         Numbers of neurons of the hidden layers.
+
     unit_hz
         Bandwidth in Hz for an output of 1.
+
     logarithmic
         Whether the size input is ``ln K``; otherwise it is ``K/200``, as in the paper.
     """
@@ -157,8 +159,10 @@ class PricePolicy(UrllcModel):
         ----------
         gains
             Channel gains ``α_k`` (ratios), ``(batch, K)``, or ``(K,)`` for one cell.
+
         mask
             Boolean ``(..., K)``, True for users.
+
         max_power_w
             Power budget in W, one number or ``(batch,)`` (default: that of the model's cell).
         """
@@ -188,6 +192,7 @@ def from_model(model: str | os.PathLike[str] | anyk.Model, *, dtype: torch.dtype
     model
         A model file, or a model from ``anyk.train`` or ``anyk.load``: price (known fading distribution), p-gnn or m-gnn
         for urllc.
+
     dtype
         Type of the parameters. The results have the type of the gains.
 

@@ -79,6 +79,7 @@ class Pretrained(nn.Module):
     ----------
     outer
         ``f``, from features ``(..., K, features)`` and sizes ``(..., 1)`` to positive numbers ``(..., K)``.
+
     trainable
         Whether the parameters of ``f`` stay trainable; by default they are frozen.
     """

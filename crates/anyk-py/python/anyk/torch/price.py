@@ -46,8 +46,10 @@ class PriceLayer(nn.Module):
     response
         ``ψ``: a :class:`PriceResponse`, or any strictly decreasing elementwise module on ``(..., K)``. It gets the
         ``context``, if there is one, as its second argument.
+
     budget
         ``X``, if it is the same for all cells.
+
     check
         Whether to check the inputs and the price; this reads from the device twice per call.
 
@@ -80,14 +82,19 @@ class PriceLayer(nn.Module):
         ----------
         offsets
             ``o_k``, ``(batch, K)``, or ``(K,)`` for one cell.
+
         budget
             ``X`` of each cell, ``(batch,)``, or one number for all (default: that of the layer).
+
         least
             ``m_k``, ``(..., K)``, in the unit of the budget (default: 0).
+
         scale
             ``s_k``, ``(..., K)``, in the unit of the budget (default: 1).
+
         context
             Context of the response, ``(..., K, context)`` or a shape that broadcasts to it.
+
         mask
             Boolean ``(..., K)``, True for users. Masked entries can have any value, including NaN.
 

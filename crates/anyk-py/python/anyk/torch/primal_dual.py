@@ -23,12 +23,15 @@ class Terms:
     ----------
     objective
         Objective of each cell, ``(batch,)``, or one number. It should be of the order of 1.
+
     violation
         Constraints, met if they are ≤ 0, for each user, ``(batch, K)``, or each cell, ``(batch, constraints)``. If a
         constraint has a limit, use ``value/limit − 1``.
+
     multiplier
         Multipliers before the softplus, with the shape of the violation or one that broadcasts to it. From a network of
         the users' features, they enforce a constraint for each user; from :class:`Multipliers`, on average.
+
     mask
         Boolean with the shape of the violation, True for users.
     """
@@ -47,14 +50,19 @@ class Record:
     ----------
     step
         Number of the step, from 0.
+
     objective
         Mean objective over the cells.
+
     violation
         Mean violation over cells and users, without the tightening; 0 without constraints.
+
     worst
         Largest violation.
+
     multiplier
         Mean multiplier.
+
     rate
         Learning rate.
     """
@@ -78,6 +86,7 @@ class Multipliers(nn.Module):
     ----------
     count
         Number of constraints.
+
     start
         Initial value of the multipliers.
     """
@@ -106,23 +115,32 @@ class PrimalDual(Generic[Batch]):
     ----------
     policy
         Module that minimizes the Lagrangian.
+
     terms
         Function from a batch to :class:`Terms`, which calls the policy and the multiplier.
+
     multiplier
         Module that maximizes the Lagrangian; None without constraints.
+
     rate, last_rate
         Learning rates at the first and the last step.
+
     multiplier_rate
         Learning rate of the multipliers at the first step (default: ``rate``).
+
     tightening
         Share of the limit that the training allows, ``value/limit ≤ tightening``, so that the constraint also holds for
         draws outside the training. The paper trains with ``ε_D = 0.6·ε``. 1 keeps the limit.
+
     seed
         Seed of the generator for the batches.
+
     callbacks
         Functions that are called with every :class:`Record`; one that returns True ends the training.
+
     record_every
         Number of steps between two records.
+
     history
         Records so far.
 
@@ -172,6 +190,7 @@ class PrimalDual(Generic[Batch]):
         ----------
         batches
             A function that draws a batch with the given generator, or an iterable of batches.
+
         steps
             Maximum number of steps.
 

@@ -26,10 +26,13 @@ class PriceResponse(nn.Module):
     ----------
     context
         Number of inputs that describe a user's class; 0 if all users are alike.
+
     hidden
         Number of neurons of the context's network.
+
     units
         Number of kinks.
+
     generator
         Generator for the parameters (default: the global one of PyTorch).
     """
@@ -103,6 +106,7 @@ class PriceResponse(nn.Module):
         ----------
         t
             Logarithm of the price in the units of each user, ``(..., K)``.
+
         context
             ``(..., K, context)`` or a shape that broadcasts to it; None if the response has no context.
         """

@@ -82,8 +82,10 @@ class UrllcService:
         ----------
         received_w
             Received powers ``u = αP`` in W, ``(..., K)``.
+
         bandwidth_hz
             Bandwidths in Hz, ``(..., K)``.
+
         fading
             Draws of ``g``, ``(..., K, draws)``.
         """

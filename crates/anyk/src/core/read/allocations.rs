@@ -240,7 +240,7 @@ impl<'de> Visitor<'de> for Document<'_> {
                     let why = map.next_value::<Option<&RawValue>>()?;
                     let why: Option<String> =
                         why.and_then(|raw| serde_json::from_str(raw.get()).ok());
-                    // The verdict repeats it.
+                    // Limit the length, because the verdict repeats the reason.
                     *error = why.map(|why| why.chars().take(MOST_REASON_CHARS).collect());
                 }
                 ("users", _) => map.next_value_seed(Users(about.amounts, &mut found.users))?,
@@ -434,7 +434,7 @@ impl Allotment {
     }
 
     /// Returns the amounts of an instance in the order of its users; takes arrays out of the allotment. `at` is
-    /// the index of the instance in its document, and `expected` the number of instances there.
+    /// the index of the instance in its document, and `expected` the number of instances of the document.
     pub(crate) fn take(
         &mut self,
         instance: &Instance,
@@ -444,7 +444,7 @@ impl Allotment {
         let about = instance.about();
         if about.is_of_arrays() {
             return match self.arrays.len() {
-                0 => Err(wrong("there are no powers of links".to_owned())),
+                0 => Err(wrong("the file has no powers of links".to_owned())),
                 count if count == expected => {
                     Ok(Allocation::of(std::mem::take(&mut self.arrays[at])))
                 }
@@ -654,8 +654,8 @@ impl Allotments {
     fn repeats(&self, cell: &str) -> InputError {
         let cell = shorten(&format!("{cell:?}"));
         let message = format!(
-            "several cells are called {cell}, and their allocations are not at the positions of the cells, expected a \
-             different name for each cell"
+            "several cells are called {cell}, and their allocations are not at the positions of the cells; give \
+             each cell its own name"
         );
         InputError::at(&self.file, "", message)
     }

@@ -81,7 +81,7 @@ impl<'a> Others<'a> {
         self.entries.push(name, value).map_err(E::custom)
     }
 
-    /// Adds a field of a whole cell. A column of users is rejected there, since it would have no effect.
+    /// Adds a field of a whole cell. Rejects the name of a column of users, since the field would have no effect.
     pub(super) fn push_of_cell<E: Error>(
         &mut self,
         name: Box<str>,
@@ -141,8 +141,7 @@ impl<'a> Others<'a> {
                     refused.get_or_insert_with(|| {
                         let (field, value) = (shorten(&field), value.shown());
                         format!(
-                            "{field} is {value}, expected no such field: it is a parameter that this problem does not \
-                             have; remove it"
+                            "{field} is {value}, but this problem does not have this parameter; remove it"
                         )
                     });
                 }
@@ -446,7 +445,7 @@ fn unique_ids(record: &Record) -> Result<(), InputError> {
         Some(pair) => {
             let place = |user: usize| record.place.of_user(user, None);
             let message = format!(
-                "id is {}, which {} has already; expected a different id for each user",
+                "id is {}, which {} already has; expected a different id for each user",
                 quote(ids.get(pair[1]).unwrap_or_default()),
                 place(pair[0])
             );

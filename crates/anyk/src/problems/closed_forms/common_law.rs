@@ -14,8 +14,8 @@ use crate::problems::closed_forms::required_bandwidth_hz;
 
 /// Unit of bandwidths in the networks, as a share of `s_0`: Hz per bit/s. A typical user has 5 bit/s/Hz.
 const UNIT_SHARE: f64 = 0.2;
-/// Minimum spectral efficiency of a label, bit/s/Hz. Users whom equal power serves with less, or not at all,
-/// count as if they had this efficiency, since the optimum gives them more than equal power.
+/// Minimum spectral efficiency of a label, bit/s/Hz. A user with a smaller efficiency at equal power, or one that
+/// equal power cannot serve, gets this label, since the optimum gives it more than equal power.
 const LEAST_EFFICIENCY: f64 = 0.1;
 
 /// Unit of the networks' bandwidth outputs, Hz.

@@ -61,7 +61,7 @@ pub fn equal_bandwidth_shares(gains: &[f64]) -> Vec<f64> {
     gains.iter().map(|gain| 1.0 / gain / inverse).collect()
 }
 
-/// Returns `F⁻¹`, the bandwidth over which a received power meets the target, Hz, or `None` if no bandwidth does.
+/// Returns `F⁻¹`, the bandwidth in Hz with which a received power meets the target, or `None` if there is none.
 ///
 /// With `x = s_0 ln 2/B` the equation is `(e^x − 1)/x = r`, where `r` is the received power divided by its lower
 /// limit. Since `e^(x/2) ≤ (e^x − 1)/x ≤ e^x`, the root lies between `ln r` and `2 ln r`. Newton's method on the

@@ -43,6 +43,11 @@ impl ClosedForm {
     }
 }
 
+/// Returns an output layer as JSON, as in model files.
+fn as_in_files(output: Output) -> String {
+    serde_json::to_string(&output).unwrap_or_default()
+}
+
 /// Settings of a training run: equal settings and seeds give equal parameters, bit for bit.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -122,11 +127,11 @@ impl ClosedFormSettings {
                 if self.method != Method::MGnn {
                     let expected =
                         "m-gnn: (P5) is size-invariant, so it does not need an outer function";
-                    return fail("method", format!("{:?}", self.method), expected);
+                    return fail("method", self.method.name().into(), expected);
                 }
                 if self.output != Output::Elementwise(Activation::Identity) {
                     let expected = "none for (P5), whose powers do not share a budget";
-                    return fail("output", format!("{:?}", self.output), expected);
+                    return fail("output", as_in_files(self.output), expected);
                 }
             }
             ClosedForm::EqualBandwidth { rate_bps } => {
@@ -136,7 +141,7 @@ impl ClosedFormSettings {
                 }
                 if !matches!(self.output, Output::Softmax | Output::SumNormalisation) {
                     let expected = "softmax or sum-normalisation";
-                    return fail("output", format!("{:?}", self.output), expected);
+                    return fail("output", as_in_files(self.output), expected);
                 }
             }
         }
@@ -304,7 +309,7 @@ pub fn train_networks(
             }
             if examples.is_empty() {
                 return Err(TrainError::Infeasible(format!(
-                    "at {rate_bps} bit/s it serves none of them; expected a lower rate"
+                    "it serves none of them at {rate_bps} bit/s; choose a lower rate"
                 )));
             }
             let network = settings.bandwidth_network();

@@ -7,7 +7,7 @@ use crate::problems::interference::{Interference, PowerSolution, SparseInterfere
 /// Switches links on one by one and keeps each that raises the objective. The order is by direct gain, strongest
 /// first, or with weights by the weighted rate that a link has without interference. After that, every link is
 /// tried again up to `passes` times and switched on or off if that raises the sum rate.
-/// [`PowerOutput::Ranked`](crate::problems::interference::PowerOutput) does the same with a learned order.
+/// [`PowerOutput::Ranked`](crate::problems::interference::PowerOutput) uses a learned order instead.
 pub fn greedy(problem: &Interference, passes: usize) -> PowerSolution {
     let sparse = SparseInterference::new(problem, 0.0);
     #[allow(clippy::cast_possible_truncation)]

@@ -26,8 +26,8 @@ pub enum PowerOutput {
     /// Classifier: full power if `o_k > 0`, otherwise off.
     Classifier,
     /// Ranking: links are switched on in the order of the outputs if that raises the sum rate, and then every
-    /// link is tried again. The objective decides how many links are on, so the policy has the size law of the
-    /// problem, whichever size law the network has.
+    /// link is tried again. The objective determines how many links are on, so the policy has the size law of the
+    /// problem, regardless of the network's size law.
     Ranked {
         /// Maximum number of passes that try every link again.
         passes: usize,

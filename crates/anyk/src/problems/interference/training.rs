@@ -119,7 +119,7 @@ impl PowerTrainSettings {
         check(
             "weights",
             network.weighted == self.weights.is_some(),
-            format!("{:?}", self.weights),
+            self.weights.map_or("none", WeightLaw::name).to_owned(),
             "a distribution of weights if the network takes weights, otherwise none",
         )?;
         let rounds = network.rounds;

@@ -8,9 +8,9 @@
 //! height = h·l·r / (l + r),   l = s − s_left,   r = s_right − s,
 //! ```
 //!
-//! where `h` is the width and `s` are the slopes of the three chords. Left of the first point the slope is
-//! unknown, so `l` is infinite there. Right of the last point the function does not increase, so `s_right` is 0
-//! there. [`refine`] adds points until every triangle is low enough.
+//! where `h` is the width and `s` are the slopes of the three chords. Left of the first point, the slope is
+//! unknown and `l` is infinite. Right of the last point, the function does not increase, so `s_right` is 0.
+//! [`refine`] adds points until every triangle is low enough.
 
 use crate::problems::separable::CostError;
 use crate::problems::separable::tabulation::{Function, check_shape};
@@ -24,7 +24,7 @@ const MOST_PARTS: f64 = 32.0;
 /// the cost is 0 and infinitely steep, would need points without limit.
 const OF_LAST: f64 = 1e-5;
 /// Factor by which the slope changes faster over an interval with a kink than next to it, and the factor on the
-/// goal there.
+/// goal for such an interval.
 const FASTER: f64 = 16.0;
 const KINK: f64 = 1e-6;
 /// Relative rounding error of a value of the function.
@@ -32,7 +32,7 @@ pub(crate) const ROUNDING: f64 = 2e-15;
 /// Values below this count as 0.
 pub(crate) const SMALLEST: f64 = 1e-250;
 
-/// A point `u` and the value of the function there.
+/// Point `u` and the value of the function at `u`.
 pub(crate) type Point = (f64, f64);
 
 /// Evaluates the function at `places`, then between them until the height of each triangle is at most
@@ -146,7 +146,7 @@ pub(crate) fn height(points: &[Point], index: usize, noise: f64) -> f64 {
     height + 4.0 * noise
 }
 
-/// Distance of the point `index` above the chord of its neighbours; 0 if the points are convex there.
+/// Distance of the point `index` above the chord of its neighbours; 0 if the three points are convex.
 pub(crate) fn dent(points: &[Point], index: usize) -> f64 {
     let neighbours =
         index.checked_sub(1).and_then(|left| Some((points[left], *points.get(index + 1)?)));

@@ -17,7 +17,7 @@ use crate::problems::separable::{Cost, CostError};
 
 /// Maximum loss of a response, relative to `|c| + q·v`.
 const LOSS: f64 = 2e-4;
-/// Relative difference below which two prices count as equal; the response jumps there.
+/// Relative difference below which two prices count as equal; the response then jumps between them.
 const NARROWEST: f64 = 1e-7;
 /// Maximum number of prices of one response.
 const MOST_PRICES: usize = 200_000;
@@ -98,7 +98,7 @@ impl PriceResponse {
 fn is_close(low: Knot, high: Knot) -> bool {
     let fall = low.amount - high.amount;
     let (from, to) = (low.price.sqrt(), high.price.sqrt());
-    // Lower bound on |c| between both; 0 if the sign changes.
+    // Lower bound on |c| between the two points; 0 if the sign changes.
     let least = if low.cost * high.cost > 0.0 { low.cost.abs().min(high.cost.abs()) } else { 0.0 };
     let lost = fall * (to - from) / (to + from);
     lost <= LOSS * (high.amount + least / high.price)

@@ -88,12 +88,12 @@ pub(crate) struct Function<F> {
 }
 
 impl<F> Function<F> {
-    /// Scale with which differences of values around `v` are compared, given a value and `−c'` there.
+    /// Scale with which differences of values around `v` are compared, given the value and `−c'` at `v`.
     fn size(&self, v: f64, value: f64, marginal: f64) -> f64 {
         value.abs() + self.last + v * marginal
     }
 
-    /// Bound on the rounding error of a value, given `−c'` there.
+    /// Bound on the rounding error of a value, given `−c'` at its point.
     fn rounding(&self, (u, value): Point, marginal: f64) -> f64 {
         ROUNDING * self.size(u - self.low, value, marginal) + f64::EPSILON * u * marginal
     }
@@ -202,7 +202,7 @@ fn within(points: &[Point], from: f64, to: f64) -> std::ops::Range<usize> {
     points.partition_point(|point| point.0 < from)..points.partition_point(|point| point.0 <= to)
 }
 
-/// Ends of octaves of `v`. They start at 0 if the function is finite there, otherwise at the first octave from
+/// Ends of octaves of `v`. They start at 0 if the function is finite at 0, otherwise at the first octave from
 /// which the function is finite up to the end.
 fn octaves<F: FnMut(&[f64], &mut [f64])>(
     function: &mut Function<F>,
@@ -242,8 +242,8 @@ fn octaves<F: FnMut(&[f64], &mut [f64])>(
     Ok(over)
 }
 
-/// Tries pieces, keeps the accurate ones, and returns the halves of the others. `points` are those of the
-/// enclosure; `more` collects those of the pieces.
+/// Tries pieces, keeps the accurate ones, and returns the halves of the others. `points` are the points of
+/// the enclosure; `more` collects the points of the pieces.
 fn halve<F: FnMut(&[f64], &mut [f64])>(
     function: &mut Function<F>,
     points: &[Point],

@@ -58,7 +58,7 @@ pub struct Algorithm1 {
     shift: f64,
 }
 
-/// Mean of a multiplier above which training has diverged; its optimum is of the order of 1.
+/// Mean multiplier above which the training run counts as diverged; at the optimum it is of the order of 1.
 const LARGEST_LOSS: f64 = 1e6;
 
 impl TrainSettings {
@@ -251,8 +251,8 @@ fn qos_of(system: &System, settings: &TrainSettings) -> Result<Qos, Invalid> {
     system.qos(ServiceClass { epsilon: settings.epsilon_d, ..system.service() })
 }
 
-/// Typical bandwidth for outputs that have no size law of their own, Hz: the bandwidth that a user in the middle
-/// of the road needs at equal power, averaged over the training sizes.
+/// Typical bandwidth of a user, Hz, as the unit of outputs without a size law. It is the bandwidth that a user in the
+/// middle of the road needs at equal power, averaged over the training sizes.
 fn unit_hz(system: &System, qos: &Qos, sizes: &[usize]) -> Result<f64, TrainError> {
     let required = RequiredBandwidth::new(qos.clone());
     let road = system.road();

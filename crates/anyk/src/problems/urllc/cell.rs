@@ -135,8 +135,8 @@ impl CellByClass {
         (sum, slope)
     }
 
-    /// Computes each user's response to a price. Calls `f` with the user's curve, minimum power and power above
-    /// it, W, and with the derivative of the latter's logarithm with respect to the logarithm of the price.
+    /// Computes each user's response to a price. Calls `f` with the user's curve, the minimum power, W, the power
+    /// above the minimum, W, and the derivative of its logarithm with respect to the logarithm of the price.
     #[inline]
     pub(crate) fn respond(&mut self, ln_price: f64, mut f: impl FnMut(&Curve, f64, f64, f64)) {
         let ln_price = ln_price + self.ln_noise;
@@ -194,8 +194,8 @@ impl CellByClass {
         })
     }
 
-    /// Computes one user's power and bandwidth from the last response, and a bound on the loss at the price of
-    /// the terms.
+    /// Computes one user's power and bandwidth from the last response, and a bound on the loss at the price in
+    /// `terms`.
     #[inline(always)]
     fn answer(&self, curve: &Curve, terms: &Terms, i: usize, scale: f64) -> UserAnswer {
         let (price, least_w) = (terms.price, self.least_w[i]);

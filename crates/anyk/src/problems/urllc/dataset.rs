@@ -60,8 +60,8 @@ pub(crate) struct TrainingSet {
 }
 
 impl TrainingSet {
-    /// Draws `samples` cells of `size` users, each user with `draws` fading states. The outer function gives
-    /// `z⁰`, which is computed once, here. Returns an error if no bandwidth serves a user.
+    /// Draws `samples` cells of `size` users, each user with `draws` fading states. Computes `z⁰`
+    /// from the outer function. Returns an error if no bandwidth serves a user.
     pub(crate) fn draw(
         system: &System,
         qos: &Qos,

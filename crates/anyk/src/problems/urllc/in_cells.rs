@@ -115,7 +115,7 @@ impl Policy for OwnCells {
                 user: instance.record.id(user),
                 expected: format!(
                     "the one that the model was trained for (epsilon {}, packet_bits {}, arrival_rate {}); `anyk \
-                     solve` and the price policy take any",
+                     solve` and the price policy accept any",
                     expected.epsilon, expected.packet_bits, expected.arrival_rate
                 ),
             });

@@ -19,7 +19,7 @@ use crate::qos::Qos;
 
 /// Number of hidden features of each user in the fused kernel, as in the paper's network.
 pub(crate) const HIDDEN: usize = 4;
-/// Number of parameters of one such network, in the order of [`Gnn`](crate::network::Gnn).
+/// Number of parameters of a network in the fused kernel; their order is that of [`Gnn`](crate::network::Gnn).
 pub(crate) const PARAMETERS: usize = 5 * HIDDEN + 1;
 const OTHERS: usize = HIDDEN;
 const BIAS: usize = 2 * HIDDEN;

@@ -55,8 +55,8 @@ const POINTS: usize = 32;
 const DRAWS: usize = 64;
 /// Number of received powers with labels.
 const LABELS: usize = 512;
-/// Ratio of the lowest received power in the learned range to the minimum that can be served. Closer to the
-/// minimum, the bandwidth has a vertical tangent, and no reasonable allocation is there.
+/// Ratio of the lowest received power in the learned range to the minimum that can be served. The bandwidth
+/// has a vertical tangent at the minimum, and no reasonable allocation is closer to it.
 const ABOVE_LEAST: f64 = 1.3;
 
 /// Margin in `ln u` of the range above the nearest user with all the power; a fit is least accurate at its ends.
@@ -79,7 +79,7 @@ pub fn learn_bandwidth(
     session: &mut Session<'_>,
 ) -> Result<SampledBandwidth, TrainError> {
     let unreachable =
-        || TrainError::Infeasible("it does not reach the nearest user of the road".into());
+        || TrainError::Infeasible("it is too small even for the nearest user of the road".into());
     let empirical = RequiredBandwidth::new(qos.with_fading(samples.compressed_rule()));
     let low_w = ABOVE_LEAST * empirical.min_received_w();
     let nearest = system.path_loss().gain(system.road().min_distance_m);

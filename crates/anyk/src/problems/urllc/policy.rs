@@ -293,7 +293,7 @@ impl LearnedAllocator {
     }
 
     /// Computes powers and bandwidths of users with these gains. If the number of users is that of the last cell
-    /// and `allocation` has sufficient capacity, the paper's networks do not allocate memory here.
+    /// and `allocation` has sufficient capacity, this allocates no memory for the paper's networks.
     pub fn serve(
         &mut self,
         gains: &[f64],

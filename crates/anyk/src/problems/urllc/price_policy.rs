@@ -292,12 +292,12 @@ impl Stored for PricePolicy {
         let (law, places) = (take("law")?, take("places")?);
         let (shortfalls, standard_errors) = (take("shortfalls")?, take("standard_errors")?);
         if places.len() != shortfalls.len() || places.len() != standard_errors.len() {
-            return Err(ModelError::Content("the errors of b̂ do not fit each other".into()));
+            return Err(ModelError::Content("the errors of b̂ differ in their number".into()));
         }
         let range_w = sampled.range_w;
         let law = ConvexLaw::new(range_w.0, law)
             .filter(|law| law.parameters().len() / 3 == sampled.training.units)
-            .ok_or_else(|| ModelError::Content("the parameters of b̂ do not fit".into()))?;
+            .ok_or_else(|| ModelError::Content("the number of parameters of b̂ is wrong".into()))?;
         let rows = places.into_iter().zip(shortfalls).zip(standard_errors);
         let errors = rows
             .map(|((place, shortfall), standard_error)| ErrorPoint {

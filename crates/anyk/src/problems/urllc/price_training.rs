@@ -70,7 +70,7 @@ pub struct PriceSettings {
 const LN_EXCESS: (f64, f64) = (-6.0, 18.0);
 /// Logarithm of a softmax's fixed price in files of version 0.2.
 const FORMER_LN_PRICE: f64 = 9.0;
-/// Number of service classes in addition to the cell's own; building their tables takes about a second.
+/// Number of random service classes in training; building their tables takes about a second.
 const CLASSES: usize = 160;
 /// Share of training users with the cell's own class and antennas.
 const OWN: f64 = 0.5;
@@ -118,7 +118,7 @@ impl PriceSettings {
         check(
             "fixed_ln_price",
             sound,
-            || format!("{fixed_ln_price:?}"),
+            || fixed_ln_price.unwrap_or(f64::NAN).to_string(),
             "a number from -200 to 200",
         )?;
         check_price_response(train_k, *samples, network, (*batch, *steps, *rate))
@@ -328,7 +328,7 @@ struct TrainingUser {
 }
 
 impl TrainingUser {
-    /// Returns the user for whom this excess is the best response; the price is the marginal saving of bandwidth.
+    /// Returns a user whose best response is this excess; the price is the marginal saving of bandwidth.
     fn new(class: usize, bandwidth: &impl BandwidthFunction, ln_excess: f64) -> Self {
         let excess = ln_excess.exp();
         let (hz, elasticity) = bandwidth.at_excess(excess);

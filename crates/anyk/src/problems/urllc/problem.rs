@@ -15,7 +15,7 @@ const STATEMENT: &str = "  min   Σ_k B_k                                       
   P,B
   s.t.  C^E_k(α_k P_k, B_k) ≥ S^E_k  for each user k,  Σ_k P_k ≤ P_max
 
-P_k and B_k are the power and bandwidth of user k and α_k is its channel gain; the effective capacity C^E of the \
+P_k and B_k are the power and bandwidth of user k, and α_k is its channel gain. The effective capacity C^E of the \
 link must reach the effective bandwidth S^E of the traffic, which depends on the loss and delay targets.";
 
 const INPUT: &str = "\
@@ -27,9 +27,9 @@ The input is a list of users in JSON or CSV. AnyK detects the format:
   a,60
   b,90
 
-Each user has `distance_m`, `gain_db` (10·log10 of the large-scale gain α), `path_loss_db` (the same without its sign) \
-or `snr_db` (with the power and bandwidth at which it was measured), and may have its own `epsilon`, `packet_bits` and \
-`arrival_rate`. Without an `id`, the name of a user is its number. AnyK copies all other fields to the answer, but \
+Each user has one of `distance_m`, `gain_db` (10·log10 of the large-scale gain α), `path_loss_db` (its negative) and \
+`snr_db` (with the power and bandwidth at which it was measured). A user may also have its own `epsilon`, `packet_bits` \
+and `arrival_rate`. Without an `id`, the name of a user is its number. AnyK copies all other fields to the answer, but \
 rejects names that look like a typo of a known name. A parameter of the cell next to `users`, or an equal value for \
 all of them, overrides the flag for that cell.
 

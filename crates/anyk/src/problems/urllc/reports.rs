@@ -280,8 +280,8 @@ impl Evaluation {
         text.table(&header, rows);
         if let Some(epsilon_d) = self.epsilon_d {
             text.push(format!(
-                "availability: ε_c = ε_q = ε/2; as coded: the model is trained for ε_D = {epsilon_d:e}, its base station \
-                 codes for ε_c = ε_D/2, and a user may lose ε_D/2 + ε_q"
+                "availability is for ε_c = ε_q = ε/2; as coded: the model was trained for ε_D = {epsilon_d:e}, so the \
+                 base station codes for ε_c = ε_D/2, and a user is served if ε_D/2 + ε_q ≤ ε"
             ));
         }
         if let Some(guarantee) = &self.guarantee {

@@ -97,8 +97,9 @@ const PIECES: usize = 512;
 pub struct WidenedBandwidth {
     min_received_w: f64,
     max_bandwidth_hz: f64,
-    /// Upper end of `ln(u/u_0)`, and `ln B` and its slope there.
+    /// Upper end of `ln(u/u_0)`.
     range: f64,
+    /// Value and slope of `ln B` at the upper end.
     end: (f64, f64),
     curve: Piecewise<8>,
 }

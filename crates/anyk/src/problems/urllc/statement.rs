@@ -71,9 +71,9 @@ pub struct Assessment {
     pub worst_margin: f64,
     /// Share of users whose QoS is met (paper, section V-C: `A_K` of one realization).
     pub availability: f64,
-    /// Largest relative violation of the KKT conditions: the whole budget must be used (`ΣP = P_max`), each QoS
-    /// must hold with equality (`|M_k| / θS^E`), and the price of power must be equal for all users (`|ν_k/ν −
-    /// 1|`, with `ν_k = −∂B_k/∂P_k` along the constraint).
+    /// Largest relative violation of the KKT conditions. There are three: the whole budget is used (`ΣP = P_max`),
+    /// each QoS holds with equality (violated by `|M_k| / θS^E`), and the price of power is equal for all users
+    /// (violated by `|ν_k/ν − 1|`, with `ν_k = −∂B_k/∂P_k` along the constraint).
     pub kkt_residual: f64,
 }
 

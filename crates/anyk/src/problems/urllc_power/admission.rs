@@ -66,7 +66,7 @@ pub(super) fn admit(
     }
 }
 
-/// Returns how many of the first users of an order fit, and the logarithm of the price of power there.
+/// Returns how many users fit, taken in a given order, and the logarithm of the price of power for these users.
 fn longest_prefix(
     solver: &mut BandSolver,
     problem: &UrllcPower,

@@ -1,8 +1,8 @@
 //! URLLC with a fixed band: the minimum total power that meets every user's QoS within one bandwidth budget.
 //!
 //! This is the mirror image of [`urllc`](crate::problems::urllc). With `b_k` the bandwidth that a received power
-//! needs, users respond to a price in the same way in both problems, `−α_k b_k'(α_k P_k) = ν`. There, the powers
-//! must add up to the budget at the price; here, the bandwidths must.
+//! needs, users respond to a price in the same way in both problems, `−α_k b_k'(α_k P_k) = ν`. In `urllc`, the
+//! powers use up the budget at the optimal price; in this problem, the bandwidths do.
 
 mod admission;
 mod evaluation;

@@ -78,7 +78,7 @@ impl BandSolver {
         self.curves.table(qos)
     }
 
-    /// Solves the problem. If the power budget cannot serve every user, it finds the users whom it can serve.
+    /// Solves the problem. If the power budget cannot serve every user, it finds a set of users that can be served.
     pub fn solve(&mut self, problem: &UrllcPower) -> BandSolution {
         let mut solution = BandSolution::default();
         self.least_power(problem, &mut solution);
