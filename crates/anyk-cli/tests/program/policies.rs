@@ -343,7 +343,11 @@ for count, line in enumerate(sys.stdin):
         let report = json(&outcome.stdout);
         let failed = report["rows"][0]["failed"].as_u64().unwrap();
         assert!(failed >= least, "{at}: {failed}");
-        assert!(report["failures"].to_string().contains("cannot be matched to instances"), "{}", report["failures"]);
+        assert!(
+            report["failures"].to_string().contains("cannot be matched to instances"),
+            "{}",
+            report["failures"]
+        );
     }
 }
 
@@ -362,7 +366,11 @@ fn hostile_programs_are_told_and_ended() {
         ("sleep 6543 & exit 3", 9.0, "the program ended (exit status: 3)"),
         ("sleep 6543 & sleep 6543 & wait", 0.1, "no answer within 0.1 s"),
         ("kill -9 $$", 9.0, "SIGKILL"),
-        ("while read l; do echo \"{\\\"error\\\":\\\"no idea\\\"}\"; done", 9.0, "no allocation: no idea"),
+        (
+            "while read l; do echo \"{\\\"error\\\":\\\"no idea\\\"}\"; done",
+            9.0,
+            "no allocation: no idea",
+        ),
     ] {
         let line = format!(
             "$ANYK evaluate --problem urllc --k 2 --samples 1 --timeout {timeout} \
