@@ -396,7 +396,7 @@ pub struct About {
     pub read: Option<ReadRecords>,
     /// Columns of its records.
     pub inputs: &'static [Column],
-    /// Columns that it allocates.
+    /// Columns that the problem allocates.
     pub amounts: &'static [Column],
     /// Constructor from options of [`Verb::Solve`] and [`Verb::Assess`].
     pub make: fn(&Options) -> Result<Arc<dyn Problem>, Error>,

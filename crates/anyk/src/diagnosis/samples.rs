@@ -80,7 +80,7 @@ impl Samples {
             }
             if row.k == 0 {
                 let field = format!("row {}: k", index + 1);
-                return Err(Invalid::value(field, 0, "a number of users from 1"));
+                return Err(Invalid::value(field, 0, "a number of users of at least 1"));
             }
             let key = if clustered { row.instance } else { None }.unwrap_or(index as u64);
             let instance = sizes.entry(row.k).or_default().entry(key).or_default();

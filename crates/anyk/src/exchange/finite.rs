@@ -1,8 +1,8 @@
 //! Check that rejects results with NaN or infinity before they are written as text, JSON, CSV or a file.
 //!
 //! JSON cannot represent such numbers. `serde_json` writes them as `null`, which readers take for a missing
-//! value. Unknown results are an `Option` in AnyK, so a number that is not finite is a defect, and an error
-//! reports it.
+//! value. Unknown results are an `Option` in AnyK, so a number that is not finite is a bug, and AnyK returns
+//! an error.
 
 use std::fmt::Display;
 use std::io::{self, Write};

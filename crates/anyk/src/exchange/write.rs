@@ -106,7 +106,7 @@ impl Write for NewFile {
     }
 }
 
-/// Returns the FNV-1a hash of a text or of bytes, which names a file or reveals that one has changed; 64 bit.
+/// Returns the 64-bit FNV-1a hash of a text or of bytes. It serves as a file name, or shows that a file has changed.
 pub fn fingerprint(bytes: impl AsRef<[u8]>) -> u64 {
     bytes.as_ref().iter().fold(0xcbf2_9ce4_8422_2325, |hash, &byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)

@@ -17,8 +17,9 @@ use crate::tolerance;
 
 /// Number of coefficients per piece of `ln z(w)` and `γ(w)`.
 const CURVE: usize = 8;
-/// Smallest and largest number of pieces. It is doubled until the measured error of `b` is at most
-/// [`ERROR_GOAL`]: the paper's class needs the smallest, classes with megabit packets bend more sharply near the fold.
+/// Smallest and largest number of pieces. The number is doubled until the measured error of `b` is at most
+/// [`ERROR_GOAL`]. The smallest number suffices for the paper's class. Classes with megabit packets need more pieces,
+/// because their curves bend more sharply near the fold.
 const CURVE_PIECES: (usize, usize) = (128, 4096);
 /// Relative error of `b` at which the number of pieces is no longer doubled.
 const ERROR_GOAL: f64 = 1e-10;

@@ -277,7 +277,7 @@ def _check_found(found: _Found) -> None:
     cell = _first(~reached) if reached.ndim else ()
     ln_price, miss, slope = (float(x[cell]) for x in (found.ln_price, found.miss, found.slope))
     raise ValueError(
-        f"no price was found for cell {list(cell)}: at ln ν = {ln_price:.6g} the amounts beyond the minimums sum to "
-        f"e^{miss:.3g} times the rest of the budget, and the slope of the response is {slope:.3g}; expected a response "
-        f"that decreases strictly and without bound"
+        f"no price was found for cell {list(cell)}, expected a response that decreases strictly and without bound. At "
+        f"ln ν = {ln_price:.6g}, the amounts beyond the minimums sum to e^{miss:.3g} times the rest of the budget, and "
+        f"the slope of the response is {slope:.3g}"
     )

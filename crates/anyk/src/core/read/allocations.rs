@@ -27,7 +27,7 @@ pub struct Allotment {
     common: Vec<Option<f64>>,
     /// Arrays of the amounts, for each instance of a document.
     arrays: Vec<Vec<Vec<f64>>>,
-    /// Reason why there is no allocation according to its author, such as an infeasible cell.
+    /// Reason that the file gives for a missing allocation, such as an infeasible cell.
     pub absent: Option<String>,
 }
 

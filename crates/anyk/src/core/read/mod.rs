@@ -131,7 +131,7 @@ impl Reader {
         names.find(|name| strsim::osa_distance(plain, name) == 1)
     }
 
-    /// Returns the column of users with the name of a field of a cell, if there is one.
+    /// Returns the column of users that has the same name as a field of a cell, if there is one.
     pub(super) fn column_of_users(&self, plain: &str) -> Option<&'static str> {
         let mut names = self.columns.iter().map(|&at| self.about.inputs[at].name);
         names.find(|name| *name == plain)

@@ -37,7 +37,11 @@ impl Trainable {
             "Power by softmax, bandwidth with a pre-trained outer function",
             Self::Paper(Method::PGnn),
         ),
-        ("m-gnn", "Power by softmax, bandwidth without it", Self::Paper(Method::MGnn)),
+        (
+            "m-gnn",
+            "Power by softmax, bandwidth without an outer function",
+            Self::Paper(Method::MGnn),
+        ),
         (
             "fnn",
             "Fully connected networks, for cells up to the training size",

@@ -22,11 +22,11 @@ pub enum LinkField {
 /// Values of a field for links.
 #[derive(Debug, Clone, PartialEq)]
 pub enum LinkValues {
-    /// One for all links.
+    /// One value for all links.
     One(f64),
-    /// One for each link, the same in every network.
+    /// One value for each link, the same values in every network.
     Each(Vec<f64>),
-    /// One for each link of each network.
+    /// One value for each link of each network.
     Rows(Vec<Vec<f64>>),
 }
 
