@@ -21,6 +21,11 @@ pub trait BandwidthFunction {
     /// Bandwidth in Hz and elasticity `−d ln b/d ln u` at an excess that is not negative.
     fn at_excess(&self, excess: f64) -> (f64, f64);
 
+    /// The excess from which on more power saves no bandwidth; infinite if there is none.
+    fn max_excess(&self) -> f64 {
+        f64::INFINITY
+    }
+
     /// The bandwidth alone.
     fn bandwidth_hz(&self, excess: f64) -> f64 {
         self.at_excess(excess).0
@@ -81,6 +86,10 @@ impl BandwidthFunction for KnownBandwidth {
 
     fn max_bandwidth_hz(&self) -> f64 {
         self.max_bandwidth_hz
+    }
+
+    fn max_excess(&self) -> f64 {
+        self.curve.exact().flat().map_or(f64::INFINITY, |flat| flat.rise.exp_m1())
     }
 
     #[inline]

@@ -13,11 +13,14 @@
 //!
 //! `M` is in nats and equals `θ·(C^E − S^E)`. All derivatives here are with respect to `ln z` and
 //! `ln v`, that is to `ln B` and `ln u`.
+//!
+//! A largest spectral efficiency changes the expectation ([`ceiling`](super::ceiling)).
 
 use std::sync::Arc;
 
 use crate::channel::FadingQuadrature;
 use crate::qos::ServiceClass;
+use crate::qos::ceiling::Ceiling;
 use crate::tolerance;
 
 /// The value of `M` and its first derivatives at one `(B, u)`.
@@ -60,6 +63,7 @@ pub struct Qos {
     transmission_s: f64,
     noise_w_hz: f64,
     fading: Arc<FadingQuadrature>,
+    ceiling: Option<Arc<Ceiling>>,
     theta: f64,
     effective_bandwidth: f64,
     quantile: f64,
@@ -69,7 +73,8 @@ pub struct Qos {
 
 impl Qos {
     /// The constraint of `service` in a cell with queueing delay bound `D/T_f` in frames,
-    /// transmission time `τ` in s, noise density `N_0` in W/Hz and the given fading.
+    /// transmission time `τ` in s, noise density `N_0` in W/Hz and the given fading, without a largest spectral
+    /// efficiency.
     pub(crate) fn new(
         service: ServiceClass,
         delay_frames: f64,
@@ -85,6 +90,7 @@ impl Qos {
             transmission_s,
             noise_w_hz,
             fading,
+            ceiling: None,
             theta,
             effective_bandwidth,
             quantile: service.decoding_quantile(),
@@ -93,21 +99,67 @@ impl Qos {
         }
     }
 
+    /// The same constraint, with a largest spectral efficiency in bit/s/Hz or without one.
+    pub(crate) fn with_max_spectral_efficiency(self, most: Option<f64>) -> Self {
+        let ceiling = most.map(|most| Arc::new(Ceiling::new(most, &self.fading)));
+        Self { ceiling, ..self }
+    }
+
     /// The same cell with another service class.
     pub fn with_service(&self, service: ServiceClass) -> Self {
-        Self::new(
+        let other = Self::new(
             service,
             self.delay_frames,
             self.transmission_s,
             self.noise_w_hz,
             Arc::clone(&self.fading),
-        )
+        );
+        Self { ceiling: self.ceiling.clone(), ..other }
     }
 
     /// The same class under another fading: any rule of nodes and weights is an expectation, that of
     /// measured samples included.
     pub fn with_fading(&self, fading: Arc<FadingQuadrature>) -> Self {
-        Self { fading, ..self.clone() }
+        let other = Self { fading, ..self.clone() };
+        other.with_max_spectral_efficiency(self.max_spectral_efficiency())
+    }
+
+    /// The same queue with the code of another class: its `Q_G⁻¹`.
+    pub(crate) fn coded_for(mut self, other: ServiceClass) -> Self {
+        self.quantile = other.decoding_quantile();
+        self
+    }
+
+    /// Largest spectral efficiency in a fading state, bit/s/Hz; `None` if there is no limit.
+    pub fn max_spectral_efficiency(&self) -> Option<f64> {
+        self.ceiling.as_ref().map(|ceiling| ceiling.bits)
+    }
+
+    /// The same in nats for each channel use; infinite if there is no limit.
+    pub(crate) fn max_nats(&self) -> f64 {
+        self.ceiling.as_ref().map_or(f64::INFINITY, |ceiling| ceiling.nats)
+    }
+
+    /// Spectral efficiency that the service needs over a bandwidth, bit/s/Hz: `μS^E/(τB)`.
+    pub fn spectral_efficiency(&self, bandwidth_hz: f64) -> f64 {
+        self.service.packet_bits * self.effective_bandwidth / self.channel_uses(bandwidth_hz)
+    }
+
+    /// Channel uses in a frame, `τB`.
+    pub fn channel_uses(&self, bandwidth_hz: f64) -> f64 {
+        self.transmission_s * bandwidth_hz
+    }
+
+    /// Logarithm of the channel uses below which no power meets the QoS, `ln(θS^E/(κη))`; `None` without a largest
+    /// spectral efficiency.
+    pub(crate) fn ln_least_uses(&self) -> Option<f64> {
+        let ceiling = self.ceiling.as_ref()?;
+        Some((self.demand / (self.kappa * ceiling.nats)).ln())
+    }
+
+    /// `θS^E`, the margin that is missing without any rate.
+    pub(crate) fn demand(&self) -> f64 {
+        self.demand
     }
 
     /// The expectation over fading.
@@ -152,8 +204,10 @@ impl Qos {
     }
 
     fn same_frame(&self, other: &Self) -> bool {
-        let frame =
-            |qos: &Self| [qos.delay_frames, qos.transmission_s, qos.noise_w_hz].map(f64::to_bits);
+        let frame = |qos: &Self| {
+            let most = qos.max_spectral_efficiency().unwrap_or(f64::INFINITY);
+            [qos.delay_frames, qos.transmission_s, qos.noise_w_hz, most].map(f64::to_bits)
+        };
         frame(self) == frame(other)
     }
 
@@ -164,12 +218,13 @@ impl Qos {
     /// ```
     ///
     /// `received_w` is `u = αP`, `gain` the small-scale gain `g`. Negative where the approximation
-    /// is: at rates too low for the blocklength.
+    /// is: at rates too low for the blocklength. A largest spectral efficiency limits the bracket.
     pub fn rate(&self, received_w: f64, bandwidth_hz: f64, gain: f64) -> f64 {
         let uses = self.transmission_s * bandwidth_hz;
         let snr = received_w * gain / (self.noise_w_hz * bandwidth_hz);
         let scale = uses / (self.service.packet_bits * std::f64::consts::LN_2);
-        scale * (snr.ln_1p() - self.quantile / uses.sqrt())
+        let nats = snr.ln_1p() - self.quantile / uses.sqrt();
+        scale * self.ceiling.as_ref().map_or(nats, |ceiling| nats.min(ceiling.nats))
     }
 
     /// Effective capacity `C^E = −(1/θ)·ln E_g[e^(−θ s)]`, packets/frame (paper, section IV-B).
@@ -202,6 +257,9 @@ impl Qos {
 
     /// `M` and its gradient in the normalised variables `ln v`, `ln z`.
     pub(crate) fn margin_normalised(&self, ln_v: f64, ln_z: f64) -> Margin {
+        if self.ceiling.is_some() {
+            return self.curvature_normalised(ln_v, ln_z).0;
+        }
         let z = ln_z.exp();
         let x = (ln_v - ln_z).exp();
         let c = self.kappa * z;
@@ -231,6 +289,11 @@ impl Qos {
     /// With `a = c·l` in the exponent, `M_p = Ē[a_p]` and `M_pq = Ē[a_pq] − Cov(a_p, a_q)` under the
     /// tilted weights.
     pub(crate) fn curvature_normalised(&self, ln_v: f64, ln_z: f64) -> (Margin, MarginCurvature) {
+        if let Some(ceiling) = &self.ceiling {
+            let under = ceiling.under(&self.fading, (ln_v, ln_z), (self.kappa, self.quantile));
+            let (margin, curvature) = under.margin();
+            return (Margin { value: margin.value - self.demand, ..margin }, curvature);
+        }
         let z = ln_z.exp();
         let x = (ln_v - ln_z).exp();
         let c = self.kappa * z;
@@ -280,15 +343,20 @@ impl Qos {
         }
         let ln_v = received_w.ln() + self.ln_energy_scale();
         let ln_z = bandwidth_hz.ln() + self.ln_uses_scale();
-        // None of these depends on ε, and they are half of the work.
+        // None of these depends on ε, and they are half of the work. Under a ceiling, the states that are
+        // evaluated do.
         let x = (ln_v - ln_z).exp();
-        let logs: Vec<f64> = self.fading.nodes().iter().map(|&g| (x * g).ln_1p()).collect();
+        let logs = |&g: &f64| (x * g).ln_1p();
+        let logs: Vec<f64> = match self.ceiling {
+            None => self.fading.nodes().iter().map(logs).collect(),
+            Some(_) => Vec::new(),
+        };
         let (mut low, mut high) = (1e-300f64.ln(), 0.0);
         // Newton from the target, where a good allocation already is, inside a bracket that
         // bisection halves whenever a step leaves it.
         let mut here = self.service.epsilon.ln();
         for _ in 0..200 {
-            let (value, slope) = self.margin_at_loss(here, ln_z, &logs);
+            let (value, slope) = self.margin_at_loss(here, (ln_v, ln_z), &logs);
             if value >= 0.0 {
                 high = here;
             } else {
@@ -306,8 +374,14 @@ impl Qos {
         here.exp()
     }
 
-    /// `M` of a class with another loss target, and `∂M/∂ln ε` there, at `ln z` and `ln(1 + g·v/z)` of each node.
-    fn margin_at_loss(&self, ln_epsilon: f64, ln_z: f64, logs: &[f64]) -> (f64, f64) {
+    /// `M` of a class with another loss target, and `∂M/∂ln ε` there, at `(ln v, ln z)` and `ln(1 + g·v/z)` of each
+    /// node; the latter only without a ceiling.
+    fn margin_at_loss(
+        &self,
+        ln_epsilon: f64,
+        (ln_v, ln_z): (f64, f64),
+        logs: &[f64],
+    ) -> (f64, f64) {
         let service = ServiceClass { epsilon: ln_epsilon.exp(), ..self.service };
         let theta = service.qos_exponent(self.delay_frames);
         let kappa = theta / (service.packet_bits * std::f64::consts::LN_2);
@@ -315,28 +389,38 @@ impl Qos {
         let root_z = (0.5 * ln_z).exp();
         let back_off = kappa * quantile * root_z;
         let c = kappa * ln_z.exp();
-        let least = logs.first().copied().unwrap_or(0.0);
-        let (mut sum, mut sum_l) = (0.0, 0.0);
-        for (&l, &w) in logs.iter().zip(self.fading.weights()) {
-            let term = w * (-c * (l - least)).exp();
-            sum += term;
-            sum_l += term * l;
-        }
+        // −ln E[e^(−a)], Ē[a] and the tilted probability of the states above the ceiling, in which `a` grows with q.
+        let (ln_mean, mean, above) = match &self.ceiling {
+            None => {
+                let least = logs.first().copied().unwrap_or(0.0);
+                let (mut sum, mut sum_l) = (0.0, 0.0);
+                for (&l, &w) in logs.iter().zip(self.fading.weights()) {
+                    let term = w * (-c * (l - least)).exp();
+                    sum += term;
+                    sum_l += term * l;
+                }
+                (c * least - sum.ln(), c * sum_l / sum, 0.0)
+            }
+            Some(ceiling) => {
+                let under = ceiling.under(&self.fading, (ln_v, ln_z), (kappa, quantile));
+                (under.ln_mean, under.mean(), under.above)
+            }
+        };
         let demand = theta * service.effective_bandwidth(theta);
-        let value = c * least - sum.ln() - back_off - demand;
-        // Through θ, Q_G⁻¹ and S^E; κ∂M/∂κ = c·Ē[l] − κq√z.
+        let value = ln_mean - back_off - demand;
+        // Through θ, Q_G⁻¹ and S^E; κ∂M/∂κ = Ē[a] − κq√z.
         let normal_density = (-0.5 * quantile * quantile).exp() / std::f64::consts::TAU.sqrt();
         let by_theta = -(-theta).exp() / (service.arrival_rate * self.delay_frames) / theta;
         let by_quantile = -0.5 * service.epsilon / normal_density;
         let by_demand = -1.0 / self.delay_frames;
         let slope =
-            by_theta * (c * sum_l / sum - back_off) - kappa * root_z * by_quantile - by_demand;
+            by_theta * (mean - back_off) - kappa * root_z * (1.0 - above) * by_quantile - by_demand;
         (value, slope)
     }
 }
 
 /// `y/(1 + y)`, without overflow for large `y`.
-fn share(y: f64) -> f64 {
+pub(super) fn share(y: f64) -> f64 {
     if y < 1.0 { y / (1.0 + y) } else { 1.0 / (1.0 + 1.0 / y) }
 }
 
@@ -393,7 +477,8 @@ mod tests {
             }, qos.service.epsilon.ln());
             let x = f64::exp(ln_v - ln_z);
             let logs: Vec<f64> = qos.fading.nodes().iter().map(|&g| (x * g).ln_1p()).collect();
-            let (value, analytic) = qos.margin_at_loss(qos.service.epsilon.ln(), ln_z, &logs);
+            let (value, analytic) =
+                qos.margin_at_loss(qos.service.epsilon.ln(), (ln_v, ln_z), &logs);
             prop_assert!((value - margin.value).abs() < 1e-11 * scale, "{value} {}", margin.value);
             prop_assert!((analytic - by_epsilon).abs() < 1e-7 * scale, "{analytic} {by_epsilon}");
         }
