@@ -1,11 +1,13 @@
 //! Allocations for one or many instances, as NumPy arrays.
 
+use std::ffi::CString;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyk::core::{self, Column, Instance, Outcome, Proof, Size};
 use anyk::framework::{Error, Infeasibility};
 use numpy::{PyArray1, PyArrayMethods as _};
-use pyo3::exceptions::PyAttributeError;
+use pyo3::exceptions::{PyAttributeError, PyUserWarning};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PySlice};
 use rayon::prelude::*;
@@ -25,23 +27,41 @@ pub(crate) struct Worth {
     proof: Option<Proof>,
     iterations: Option<usize>,
     infeasibility: Option<Infeasibility>,
+    warning: Option<String>,
 }
 
 impl Worth {
-    fn new(outcome: Outcome, allocation: &core::Allocation) -> Result<Self, Error> {
+    fn new(
+        outcome: Outcome,
+        instance: &Instance,
+        allocation: &core::Allocation,
+    ) -> Result<Self, Error> {
         let core::Allocation { proof, iterations, .. } = *allocation;
         match outcome {
             Outcome::Served(status) => {
-                Ok(Self { status: status.name(), proof, iterations, infeasibility: None })
+                let (status, warning) = (status.name(), instance.warning(allocation));
+                Ok(Self { status, proof, iterations, infeasibility: None, warning })
             }
             Outcome::Infeasible(why) => Ok(Self {
                 status: "infeasible",
                 proof: None,
                 iterations: None,
                 infeasibility: Some(why),
+                warning: None,
             }),
             Outcome::Refused(why) => Err(Error::Refused(why)),
         }
+    }
+}
+
+/// Raises a Python warning, once in a process.
+pub(crate) fn warn_once(py: Python<'_>, warning: Option<&str>) -> PyResult<()> {
+    static WARNED: AtomicBool = AtomicBool::new(false);
+    match warning {
+        Some(warning) if !WARNED.swap(true, Ordering::Relaxed) => {
+            PyErr::warn(py, &py.get_type::<PyUserWarning>(), &CString::new(warning)?, 1)
+        }
+        _ => Ok(()),
     }
 }
 
@@ -102,6 +122,13 @@ impl Allocation {
         self.worth.iterations
     }
 
+    /// Warning that the allocation is outside the range in which the model of the problem is meant to hold; None if it
+    /// is inside.
+    #[getter]
+    fn warning(&self) -> Option<&str> {
+        self.worth.warning.as_deref()
+    }
+
     /// Return all amounts by name.
     fn as_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let all = PyDict::new(py);
@@ -131,7 +158,7 @@ impl Allocation {
     }
 
     fn __dir__(&self) -> Vec<String> {
-        let own = ["status", "duality_gap", "price", "iterations", "as_dict"];
+        let own = ["status", "duality_gap", "price", "iterations", "warning", "as_dict"];
         let amounts = || self.amounts.iter().map(|amount| amount.name);
         let totals = amounts().map(|name| format!("total_{name}"));
         own.into_iter().chain(amounts()).map(str::to_owned).chain(totals).collect()
@@ -149,7 +176,7 @@ fn answer(pool: &Pool, instance: &Instance) -> Result<(Worth, Vec<Vec<f64>>), Er
     let mut worker = pool.take()?;
     let Worker { policy, allocation } = &mut worker;
     let outcome = instance.allocate(&mut **policy, allocation)?;
-    let worth = Worth::new(outcome, allocation)?;
+    let worth = Worth::new(outcome, instance, allocation)?;
     let amounts = std::mem::take(&mut allocation.amounts);
     pool.put_back(worker);
     Ok((worth, amounts))
@@ -171,6 +198,7 @@ pub(crate) fn allocate_one(
     if let Some(why) = &worth.infeasibility {
         return Err(raise_infeasible(py, why));
     }
+    warn_once(py, worth.warning.as_deref())?;
     Allocation::new(py, instance.about().amounts, columns, worth)
 }
 
@@ -224,6 +252,7 @@ pub(crate) fn allocate_all(
         value.setattr("cell", cell)?;
         return Err(error);
     }
+    warn_once(py, worths.iter().find_map(|worth| worth.warning.as_deref()))?;
     let columns =
         columns.into_iter().map(|values| PyArray1::from_vec(py, values).unbind()).collect();
     Ok(Allocations { amounts, columns, sizes, worths, rows: batch.rows.clone() })
@@ -263,7 +292,7 @@ fn answer_all(
         for instance in share {
             let outcome = instance.allocate(&mut **policy, allocation)?;
             let is_served = outcome.is_served();
-            worths.push(Worth::new(outcome, allocation)?);
+            worths.push(Worth::new(outcome, instance, allocation)?);
             for (at, (amount, part)) in amounts.iter().zip(&mut parts).enumerate() {
                 let (own, left) = std::mem::take(part).split_at_mut(amount.len(instance.size()));
                 if is_served {

@@ -15,7 +15,7 @@ use pyo3::exceptions::{PyAttributeError, PyIndexError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList};
 
-use crate::answers::{Allocation, Allocations, allocate_all, allocate_one};
+use crate::answers::{Allocation, Allocations, allocate_all, allocate_one, warn_once};
 use crate::errors::{InputError, OrRaise as _};
 use crate::options::known;
 use crate::pool::{Pool, Source};
@@ -327,9 +327,11 @@ impl Cell {
             let mut verdict = instance.judge(&core::Allocation::of(all), reference)?;
             // In Python, users are identified by their positions.
             verdict.missed.iter_mut().for_each(|miss| miss.id = miss.user.to_string());
-            json(&verdict)
+            Ok::<_, Error>((json(&verdict)?, verdict.warning))
         })?;
-        python.call_method1("verdict", (judged.or_raise(py)?,))
+        let (judged, warning) = judged.or_raise(py)?;
+        warn_once(py, warning.as_deref())?;
+        python.call_method1("verdict", (judged,))
     }
 
     /// Return the cell with its users in another order.

@@ -58,6 +58,7 @@ mod summary;
 mod sweep;
 mod tables;
 mod timing;
+mod valid_cell;
 mod verdict;
 
 use std::sync::LazyLock;

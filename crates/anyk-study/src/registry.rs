@@ -3,7 +3,7 @@
 use crate::{
     Lab, ablation, alternatives, calibration, closed_forms, conservative, diagnose, fading,
     figures, hyper_parameters, interference, links_published, parameters, power_control, price,
-    propositions, published, rates, samples, seeds, small_sizes, tables,
+    propositions, published, rates, samples, seeds, small_sizes, tables, valid_cell,
 };
 use anyk::framework::{Error, Table};
 
@@ -34,7 +34,7 @@ impl Study {
 pub const FORMER_PRICE: &str = "any-gnn";
 
 /// All studies: the paper's in its order, then the additional ones.
-pub static STUDIES: [Study; 27] = {
+pub static STUDIES: [Study; 28] = {
     type Run = fn(&mut Lab<'_>) -> Result<Vec<Table>, Error>;
     const fn paper(name: &'static str, about: &'static str, run: Run) -> Study {
         Study { name, about, by_default: true, own: false, run }
@@ -42,7 +42,7 @@ pub static STUDIES: [Study; 27] = {
     const fn own(name: &'static str, about: &'static str, run: Run) -> Study {
         Study { name, about, by_default: false, own: true, run }
     }
-    // Run by default: it shares its training runs with the paper's studies, and draws the first picture of the report.
+    // Run by default next to the paper's: the first draws the first picture of the report.
     const fn beside(name: &'static str, about: &'static str, run: Run) -> Study {
         Study { name, about, by_default: true, own: true, run }
     }
@@ -80,6 +80,11 @@ pub static STUDIES: [Study; 27] = {
             "price",
             "Price policy compared with the paper's methods and the solver; times; other costs",
             price::tables,
+        ),
+        beside(
+            "valid-cell",
+            "The paper's comparison in a cell in which its rate formula holds",
+            valid_cell::tables,
         ),
         own(
             "diagnose",

@@ -48,6 +48,9 @@ pub struct CellConfig {
     pub noise_density_dbm_hz: f64,
     /// Number of antennas at the base station, `N_t`.
     pub antennas: u32,
+    /// Largest spectral efficiency in a fading state, bit/s/Hz; no limit if it is left out, as in the paper.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_spectral_efficiency: Option<f64>,
 }
 
 /// Section `cell` of a file. Files of version 0.2 also contain the name of the quadrature; only one is still
@@ -58,13 +61,21 @@ struct CellFile {
     max_power_dbm: f64,
     noise_density_dbm_hz: f64,
     antennas: u32,
+    max_spectral_efficiency: Option<f64>,
     quadrature: Option<String>,
 }
 
 impl Default for CellFile {
     fn default() -> Self {
-        let CellConfig { max_power_dbm, noise_density_dbm_hz, antennas } = CellConfig::default();
-        Self { max_power_dbm, noise_density_dbm_hz, antennas, quadrature: None }
+        let CellConfig { max_power_dbm, noise_density_dbm_hz, antennas, max_spectral_efficiency } =
+            CellConfig::default();
+        Self {
+            max_power_dbm,
+            noise_density_dbm_hz,
+            antennas,
+            max_spectral_efficiency,
+            quadrature: None,
+        }
     }
 }
 
@@ -72,10 +83,16 @@ impl TryFrom<CellFile> for CellConfig {
     type Error = String;
 
     fn try_from(file: CellFile) -> Result<Self, String> {
-        let CellFile { max_power_dbm, noise_density_dbm_hz, antennas, quadrature } = file;
+        let CellFile {
+            max_power_dbm,
+            noise_density_dbm_hz,
+            antennas,
+            max_spectral_efficiency,
+            quadrature,
+        } = file;
         match quadrature.as_deref() {
             None | Some("log-trapezoid") => {
-                Ok(Self { max_power_dbm, noise_density_dbm_hz, antennas })
+                Ok(Self { max_power_dbm, noise_density_dbm_hz, antennas, max_spectral_efficiency })
             }
             Some("gauss-laguerre") => Err("cell.quadrature is gauss-laguerre, which was removed; \
                  delete the line to use log-trapezoid"
@@ -167,8 +184,18 @@ pub struct FrameConfig {
 
 impl Default for CellConfig {
     fn default() -> Self {
-        Self { max_power_dbm: 43.0, noise_density_dbm_hz: -173.0, antennas: 8 }
+        Self {
+            max_power_dbm: 43.0,
+            noise_density_dbm_hz: -173.0,
+            antennas: 8,
+            max_spectral_efficiency: None,
+        }
     }
+}
+
+impl CellConfig {
+    /// Smallest and largest accepted [`max_spectral_efficiency`](Self::max_spectral_efficiency), bit/s/Hz.
+    pub const MAX_SPECTRAL_EFFICIENCY: (f64, f64) = (0.1, 100.0);
 }
 
 impl Default for RoadConfig {
@@ -318,6 +345,14 @@ impl Config {
                 return Err(Invalid::number(field, value, format!("{unit} from {low} to {high}")));
             }
         }
+        let (least, most) = CellConfig::MAX_SPECTRAL_EFFICIENCY;
+        if let Some(value) = cell.max_spectral_efficiency
+            && !(least..=most).contains(&value)
+        {
+            let field = "cell.max_spectral_efficiency";
+            let expected = format!("a number of bit/s/Hz from {least} to {most}");
+            return Err(Invalid::number(field, value, expected));
+        }
         let path_loss = path_loss.path_loss()?;
         let (nearest_m, farthest_m) = path_loss.distances_m();
         for (field, value) in [
@@ -429,7 +464,9 @@ impl System {
         let antennas = self.config.cell.antennas;
         let depth = service.expectation_depth(delay_frames, antennas);
         let fading = Arc::new(FadingQuadrature::log_trapezoid(antennas, depth));
-        Ok(Qos::new(service, delay_frames, transmission_ms * 1e-3, self.noise_w_hz(), fading))
+        let qos =
+            Qos::new(service, delay_frames, transmission_ms * 1e-3, self.noise_w_hz(), fading);
+        Ok(qos.with_max_spectral_efficiency(self.config.cell.max_spectral_efficiency))
     }
 }
 

@@ -39,10 +39,12 @@ enum Part {
         text: Vec<u8>,
         served: bool,
         verdict: Option<Verdict>,
+        warning: Option<String>,
     },
     Rows {
         rows: Rows,
         served: bool,
+        warning: Option<String>,
     },
     /// Error, name of the cell, and the JSON line that reports the error.
     Refused {
@@ -123,10 +125,11 @@ fn part(answer: Result<Answer, Error>, format: Format, input: Input<'_>) -> Part
         // Leave out the list of missed users, which grows with the cell.
         let brief = |verdict: &Verdict| Verdict { missed: Vec::new(), ..verdict.clone() };
         let verdict = answer.verdict().map(brief);
+        let warning = answer.warning().map(str::to_owned);
         Ok(match format {
             Format::Json => {
                 let text = (answer.json()? + "\n").into_bytes();
-                Part::Text { name, text, served, verdict }
+                Part::Text { name, text, served, verdict, warning }
             }
             Format::Table => {
                 let mut text = Vec::new();
@@ -134,9 +137,9 @@ fn part(answer: Result<Answer, Error>, format: Format, input: Input<'_>) -> Part
                     Failure::Error(error) => error,
                     Failure::PipeClosed => Error::Interrupted,
                 })?;
-                Part::Text { name, text, served, verdict }
+                Part::Text { name, text, served, verdict, warning }
             }
-            Format::Csv => Part::Rows { rows: answer.rows(), served },
+            Format::Csv => Part::Rows { rows: answer.rows(), served, warning },
         })
     };
     answer.and_then(|answer| written(&answer)).unwrap_or_else(refused)
@@ -196,6 +199,8 @@ struct Sink<'a> {
     careful: bool,
     /// Whether a message about a column that was left out has been printed.
     left_out: bool,
+    /// Whether a warning has been printed; later ones are only in JSON.
+    warned: bool,
     /// Summary of the verdicts for each number of users.
     summary: Summary,
 }
@@ -225,6 +230,7 @@ impl<'a> Sink<'a> {
             first: None,
             columns: None,
             left_out: false,
+            warned: false,
             summary: Summary::default(),
         })
     }
@@ -250,14 +256,16 @@ impl<'a> Sink<'a> {
         for part in parts {
             self.count += 1;
             match part {
-                Part::Text { name, text, served, verdict } => {
+                Part::Text { name, text, served, verdict, warning } => {
+                    self.warn(warning);
                     self.unserved += usize::from(!served);
                     if let Some(verdict) = &verdict {
                         self.summary.add(verdict);
                     }
                     self.text(name, text)?;
                 }
-                Part::Rows { rows, served } => {
+                Part::Rows { rows, served, warning } => {
+                    self.warn(warning);
                     self.unserved += usize::from(!served);
                     self.rows(&rows)?;
                 }
@@ -284,6 +292,14 @@ impl<'a> Sink<'a> {
             out.flush()?;
         }
         Ok(())
+    }
+
+    /// Prints the first warning of the run.
+    fn warn(&mut self, warning: Option<String>) {
+        if let Some(warning) = warning.filter(|_| !self.warned) {
+            self.warned = true;
+            output::note(&format!("warning: {warning}"));
+        }
     }
 
     fn text(&mut self, name: Option<String>, text: Vec<u8>) -> Result<(), Failure> {

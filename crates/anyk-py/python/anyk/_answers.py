@@ -87,6 +87,9 @@ class Verdict:
     kkt_residual
         Distance from the optimality conditions; 0 at the optimum.
 
+    warning
+        Warning if the allocation is outside the range in which the model of the problem is meant to hold.
+
     missed
         Users that are not served: dicts with ``user`` (position), ``what``, ``value`` and ``target``.
     """
@@ -102,6 +105,7 @@ class Verdict:
         self.availability: float | None = fields.get("availability")
         self.budget_used: float | None = fields.get("budget_used")
         self.kkt_residual: float | None = fields["kkt_residual"]
+        self.warning: str | None = fields.get("warning")
         self.missed: list[dict[str, Any]] = [
             {"user": int(miss["id"]), "what": miss["what"], "value": miss["value"], "target": miss["target"]}
             for miss in fields.get("missed", [])

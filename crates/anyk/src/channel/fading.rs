@@ -1,10 +1,9 @@
 //! Small-scale fading: the random part of the gain, and expectations over it.
 
-use std::f64::consts::TAU;
-
 use rand::Rng;
 use rand_distr::{Distribution, Gamma};
-use statrs::function::gamma::ln_gamma;
+
+use crate::channel::FadingLaw;
 
 /// Rayleigh fading over `N_t` antennas: `g = ‖h‖²`, where `h` is a vector of `N_t` standard complex Gaussians. So
 /// `g ~ Gamma(N_t, 1)` with `E[g] = N_t` (paper, section V-A).
@@ -45,6 +44,15 @@ impl Fading {
 pub struct FadingQuadrature {
     nodes: Vec<f64>,
     weights: Vec<f64>,
+    source: Option<FadingSource>,
+}
+
+/// Distribution behind a rule, from which other rules for it can be built.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct FadingSource {
+    pub(crate) law: FadingLaw,
+    pub(crate) antennas: u32,
+    pub(crate) depth: f64,
 }
 
 impl FadingQuadrature {
@@ -56,41 +64,25 @@ impl FadingQuadrature {
     /// Tails of the density below `e^(−46 − depth)` are cut off. So expectations as small as `e^(−depth)`, to which
     /// only deep fades contribute, keep the full accuracy.
     pub fn log_trapezoid(antennas: u32, depth: f64) -> Self {
-        let shape = f64::from(antennas.max(1));
-        // The error is about exp(−2π d / h). Here d is the half-width of the strip of analyticity: π/2 minus the part
-        // lost to the growth of the density off the axis. The density narrows as 1/sqrt(N_t). The step is determined
-        // by the test against closed forms.
-        let step = 0.037 * TAU / (1.0 + shape / 8.0).sqrt();
-        let ln_density = |t: f64| shape * t - t.exp() - ln_gamma(shape);
-        let centre = shape.ln();
-        Self::of_ln_density((centre, centre), step, depth, ln_density)
+        FadingLaw::Rayleigh.quadrature(antennas, depth)
     }
 
     /// Builds the trapezoidal rule with the given step for a density over `t = ln g`, given by its logarithm. All
     /// peaks of the density must be between the two centres. Tails below `e^(−46 − depth)` are cut off.
     pub(crate) fn of_ln_density(
-        (lowest, highest): (f64, f64),
+        source: FadingSource,
+        centres: (f64, f64),
         step: f64,
-        depth: f64,
-        ln_density: impl Fn(f64) -> f64,
+        ln_density: &dyn Fn(f64) -> f64,
     ) -> Self {
-        // e^(−46) = 1e-20 is below the resolution of f64.
-        let cut = -46.0 - depth.clamp(0.0, 600.0);
-        let count = |from: f64, step: f64| {
-            (1..).take_while(|&i| ln_density(from + f64::from(i) * step) > cut).count()
-        };
-        let below = count(lowest, -step);
-        let start = lowest - below as f64 * step;
-        let last = highest + count(highest, step) as f64 * step;
-        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
-        let steps = ((last - start) / step).round() as usize;
+        let (start, steps) = support(centres, step, source.depth, ln_density);
         let (nodes, weights): (Vec<f64>, Vec<f64>) = (0..=steps)
             .map(|i| {
                 let t = start + i as f64 * step;
                 (t.exp(), ln_density(t).exp())
             })
             .unzip();
-        Self::normalised(nodes, weights)
+        Self { source: Some(source), ..Self::normalised(nodes, weights) }
     }
 
     /// Builds a rule from ascending nodes, with the weights scaled to the sum 1.
@@ -99,7 +91,7 @@ impl FadingQuadrature {
         for weight in &mut weights {
             *weight /= sum;
         }
-        Self { nodes, weights }
+        Self { nodes, weights, source: None }
     }
 
     /// Returns the nodes in ascending order.
@@ -112,10 +104,35 @@ impl FadingQuadrature {
         &self.weights
     }
 
+    /// Distribution behind the rule; `None` for samples.
+    pub(crate) fn source(&self) -> Option<FadingSource> {
+        self.source
+    }
+
     /// Returns `E_g[f(g)]`.
     pub fn expectation(&self, f: impl Fn(f64) -> f64) -> f64 {
         self.nodes.iter().zip(&self.weights).map(|(&g, &w)| w * f(g)).sum()
     }
+}
+
+/// Returns the smallest `t = ln g` of a rule, and the number of its steps: tails below `e^(−46 − depth)` are cut off.
+pub(super) fn support(
+    (lowest, highest): (f64, f64),
+    step: f64,
+    depth: f64,
+    ln_density: &dyn Fn(f64) -> f64,
+) -> (f64, usize) {
+    // e^(−46) = 1e-20 is below the resolution of f64.
+    let cut = -46.0 - depth.clamp(0.0, 600.0);
+    let count = |from: f64, step: f64| {
+        (1..).take_while(|&i| ln_density(from + f64::from(i) * step) > cut).count()
+    };
+    let below = count(lowest, -step);
+    let start = lowest - below as f64 * step;
+    let last = highest + count(highest, step) as f64 * step;
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+    let steps = ((last - start) / step).round() as usize;
+    (start, steps)
 }
 
 #[cfg(test)]

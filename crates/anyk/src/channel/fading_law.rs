@@ -8,6 +8,7 @@ use rand::{Rng, RngExt};
 use rand_distr::{Distribution, Gamma, Poisson, StandardNormal};
 use statrs::function::gamma::ln_gamma;
 
+use crate::channel::fading::FadingSource;
 use crate::channel::{Fading, FadingQuadrature};
 use crate::invalid::Invalid;
 
@@ -106,17 +107,36 @@ impl FadingLaw {
     /// densities of all these distributions are analytic, so the rule converges geometrically
     /// ([`FadingQuadrature::log_trapezoid`]).
     pub fn quadrature(&self, antennas: u32, depth: f64) -> FadingQuadrature {
+        let source = FadingSource { law: *self, antennas, depth };
+        self.with_density(antennas, depth, |centres, step, ln_density| {
+            FadingQuadrature::of_ln_density(source, centres, step, ln_density)
+        })
+    }
+
+    /// Calls `build` with the logarithm of the density over `t = ln g`, the range of its peaks, and a step of the
+    /// trapezoidal rule.
+    ///
+    /// The error of that rule is about `exp(−2π d / h)`. Here `d` is the half-width of the strip of analyticity: `π/2`
+    /// minus the part lost to the growth of the density off the axis. The density narrows as `1/√N_t`. The step `h` is
+    /// determined by the test against closed forms.
+    pub(super) fn with_density<R>(
+        &self,
+        antennas: u32,
+        depth: f64,
+        build: impl FnOnce((f64, f64), f64, &dyn Fn(f64) -> f64) -> R,
+    ) -> R {
         let shape = f64::from(antennas.max(1));
         let step = |shape: f64| 0.037 * TAU / (1.0 + shape / 8.0).sqrt();
         let density = |shape: f64, t: f64| shape * t - t.exp() - ln_gamma(shape);
         match *self {
-            Self::Rayleigh => FadingQuadrature::log_trapezoid(antennas, depth),
+            Self::Rayleigh => {
+                let centre = shape.ln();
+                build((centre, centre), step(shape), &|t| density(shape, t))
+            }
             Self::Nakagami { m } => {
                 let (shape, ln_m) = (shape * m, m.ln());
                 let centre = shape.ln() - ln_m;
-                FadingQuadrature::of_ln_density((centre, centre), step(shape), depth, |t| {
-                    density(shape, t + ln_m)
-                })
+                build((centre, centre), step(shape), &|t| density(shape, t + ln_m))
             }
             Self::Rician { k } => {
                 let (mean, ln_scale) = (shape * k, k.ln_1p());
@@ -137,12 +157,7 @@ impl FadingLaw {
                     ln_sum(law.iter().map(|&(extra, weight)| weight + density(shape + extra, t)))
                 };
                 let centre = shape.ln();
-                FadingQuadrature::of_ln_density(
-                    (centre, centre),
-                    step(shape * (1.0 + k)),
-                    depth,
-                    terms,
-                )
+                build((centre, centre), step(shape * (1.0 + k)), &terms)
             }
             Self::Shadowed { sigma_db } => {
                 let sigma = sigma_db * LN_PER_DB;
@@ -161,7 +176,7 @@ impl FadingLaw {
                     }))
                 };
                 let centre = shape.ln() - 0.5 * sigma * sigma;
-                FadingQuadrature::of_ln_density((centre, centre), step(shape), depth, convolution)
+                build((centre, centre), step(shape), &convolution)
             }
             Self::Mixture { share, loss_db } => {
                 let (clear, blocked) = mixture_scales(share, loss_db);
@@ -174,7 +189,7 @@ impl FadingLaw {
                     )
                 };
                 let centres = (shape.ln() + blocked.ln(), shape.ln() + clear.ln());
-                FadingQuadrature::of_ln_density(centres, step(shape), depth, terms)
+                build(centres, step(shape), &terms)
             }
         }
     }

@@ -4,6 +4,7 @@
 mod d2d;
 mod fading;
 mod fading_law;
+mod fading_panels;
 mod fading_samples;
 mod gain_matrix;
 mod line_of_sight;
@@ -18,6 +19,7 @@ mod tr38901;
 pub use d2d::{AntennaGain, D2dField, D2dLayout, ShortRange};
 pub use fading::{Fading, FadingQuadrature};
 pub use fading_law::FadingLaw;
+pub(crate) use fading_panels::FadingPanels;
 pub use fading_samples::FadingSamples;
 pub use gain_matrix::GainMatrix;
 pub use path_loss::PathLoss;

@@ -9,7 +9,7 @@ use crate::exchange::{Extra, to_json};
 use crate::framework::{Error, Infeasibility};
 
 /// Fields that the answers of all problems may have.
-pub(super) const FIELDS: [&str; 9] = [
+pub(super) const FIELDS: [&str; 10] = [
     "status",
     "required_power_w",
     "shortfall_w",
@@ -19,7 +19,11 @@ pub(super) const FIELDS: [&str; 9] = [
     "admissible",
     "instances",
     "error",
+    WARNING,
 ];
+
+/// Field for a warning about an allocation.
+pub(super) const WARNING: &str = "warning";
 
 /// Answer for one instance, or for all instances of a document of arrays.
 #[derive(Debug, Clone)]
@@ -319,6 +323,22 @@ impl Answer {
             Self::Infeasible(denied) => denied.record.extra.cell(),
             Self::Instances(extra, _) => extra.cell(),
             Self::Judged(verdict) => verdict.extra.cell(),
+        }
+    }
+
+    /// Warning that an allocation is outside the range in which the model of the problem is meant to hold.
+    pub fn warning(&self) -> Option<&str> {
+        fn of(served: &Served) -> Option<&str> {
+            match served.report.facts.get(WARNING) {
+                Some(Fact::Json(_, warning)) => Some(warning.as_str()),
+                _ => None,
+            }
+        }
+        match self {
+            Self::Served(served) => of(served),
+            Self::Instances(_, all) => all.iter().find_map(of),
+            Self::Infeasible(denied) => denied.admissible.as_ref().and_then(of),
+            Self::Judged(verdict) => verdict.warning.as_deref(),
         }
     }
 

@@ -9,10 +9,10 @@ use std::thread;
 
 use rayon::prelude::*;
 
-use super::answer::{Denied, Served, plain_json};
+use super::answer::{Denied, Served, WARNING, plain_json};
 use super::{
-    Allocation, Allotment, Allotments, Answer, Formulating, Instance, Outcome, Policy, Problem,
-    Reader, Record, Reference, Report, Reporting, Status, Verdict,
+    Allocation, Allotment, Allotments, Answer, Fact, Formulating, Instance, Outcome, Policy,
+    Problem, Reader, Record, Reference, Report, Reporting, Status, Verdict,
 };
 use crate::exchange::{Batch, Documents, Extra, Input, InputError, name_of};
 use crate::framework::{Error, Infeasibility, Unjudged};
@@ -353,8 +353,12 @@ fn report(
     let mut reference = || instance.reference(best, buffer);
     let amounts = instance.about().amounts;
     let mut how = Reporting { amounts, status, checks, judges, reference: &mut reference };
-    let report = instance.report(allocation, &mut how)?;
+    let mut report = instance.report(allocation, &mut how)?;
     report.check()?;
+    if let Some(warning) = instance.warning(allocation) {
+        let json = serde_json::value::to_raw_value(&warning).map_err(Error::other)?;
+        report.facts.push(WARNING, Fact::Json(json, warning));
+    }
     Ok(report)
 }
 

@@ -187,7 +187,14 @@ impl Instance {
     /// Returns the verdict on an allocation from any source, compared with the objective of the best known
     /// allocation.
     pub fn judge(&self, given: &Allocation, reference: Option<f64>) -> Result<Verdict, Error> {
-        Ok(Verdict::new(self, self.judged(given)?, reference))
+        let judged = self.judged(given)?;
+        Ok(Verdict { warning: self.warning(given), ..Verdict::new(self, judged, reference) })
+    }
+
+    /// Returns a warning if an allocation of the right lengths is outside the range in which the model of the problem
+    /// is meant to hold.
+    pub fn warning(&self, given: &Allocation) -> Option<String> {
+        self.formulation.warning(given)
     }
 
     /// Returns the objective of the best allocation that a policy finds; `None` if the budget cannot serve every

@@ -207,6 +207,9 @@ pub struct Verdict {
     /// Reason that the file gives instead of an allocation.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
+    /// Warning if the allocation is outside the range in which the model of the problem is meant to hold.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub warning: Option<String>,
     /// Users who are not served, and by how much.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub missed: Vec<Miss>,
@@ -236,6 +239,11 @@ pub trait Formulation: Any + Send + Sync {
     /// Returns the report on an allocation.
     fn report(&self, given: &Allocation, how: &mut Reporting<'_>) -> Result<Report, Error> {
         how.plain_report(self.goal(), self.value(given), given)
+    }
+
+    /// Returns a warning if an allocation is outside the range in which the model of the problem is meant to hold.
+    fn warning(&self, _given: &Allocation) -> Option<String> {
+        None
     }
 
     /// Returns whether users have demands, which an allocation can miss.

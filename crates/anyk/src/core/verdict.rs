@@ -128,6 +128,7 @@ impl Verdict {
             budget_used,
             kkt_residual: Some(kkt_residual).filter(|residual| residual.is_finite()),
             reason: None,
+            warning: None,
             missed,
             extra: Extra::default(),
         }
@@ -148,8 +149,8 @@ impl Verdict {
     }
 
     /// Names that fields of a file about a cell must not have.
-    pub(super) const FIELDS: [&'static str; 6] =
-        ["k", "value", "reference", "budget_used", "reason", "policy"];
+    pub(super) const FIELDS: [&'static str; 7] =
+        ["k", "value", "reference", "budget_used", "reason", "warning", "policy"];
 
     /// Returns whether every demand is met within the budget.
     pub fn is_feasible(&self) -> bool {

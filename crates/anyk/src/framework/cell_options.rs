@@ -23,6 +23,8 @@ const ROAD: [Field; 2] = [
     ("cell-radius-m", "M", "Radius of the cell", "250", |config| &mut config.road.cell_radius_m),
 ];
 
+const MAX_SPECTRAL_EFFICIENCY: &str = "max-spectral-efficiency";
+
 const NOISE: Field = ("noise-density-dbm-hz", "DBM/HZ", "Noise density N_0", "-173", |config| {
     &mut config.cell.noise_density_dbm_hz
 });
@@ -209,6 +211,14 @@ impl CellOptions {
                 )
                 .or("8"),
             );
+            specs.push(
+                OptionSpec::new(
+                    MAX_SPECTRAL_EFFICIENCY,
+                    OptionValue::Number("BIT/S/HZ"),
+                    "Largest spectral efficiency in a fading state; 256-QAM of TS 38.214 has 7.4063",
+                )
+                .or("none"),
+            );
         }
         let essential = |name: &str| matches!(name, "config" | "max-power-dbm" | "epsilon");
         let shown = |spec: OptionSpec| if essential(spec.name) { spec } else { spec.rare() };
@@ -247,6 +257,9 @@ impl CellOptions {
         }
         if self.service {
             options.set("antennas", config.cell.antennas.to_string());
+            if let Some(most) = config.cell.max_spectral_efficiency {
+                options.set(MAX_SPECTRAL_EFFICIENCY, most.to_string());
+            }
         }
         options
     }
@@ -304,6 +317,11 @@ impl CellOptions {
         {
             config.cell.antennas = u32::try_from(antennas).unwrap_or(u32::MAX);
         }
+        if self.service
+            && let Some(most) = options.number(MAX_SPECTRAL_EFFICIENCY)?
+        {
+            config.cell.max_spectral_efficiency = Some(most);
+        }
         set_path_loss(options, &mut config)?;
         config.validate().map_err(|wrong| told(wrong, options))
     }
@@ -316,7 +334,9 @@ impl CellOptions {
             fields.iter().map(|field| (*section, field_of(field.0), field.0))
         });
         let parts = parts().map(|part| ("path_loss", part.4.name().to_owned(), part.0));
-        sections.chain(parts).chain([("cell", "antennas".to_owned(), "antennas")])
+        let others = ["antennas", MAX_SPECTRAL_EFFICIENCY];
+        let others = others.map(|option| ("cell", field_of(option), option));
+        sections.chain(parts).chain(others)
     }
 
     /// Returns the option that sets a field in a section of the config.

@@ -20,6 +20,11 @@ pub trait BandwidthFunction {
     /// Returns the bandwidth, Hz, and the elasticity `−d ln b/d ln u` at a nonnegative excess.
     fn at_excess(&self, excess: f64) -> (f64, f64);
 
+    /// Returns the excess from which on more power saves no bandwidth; infinite if there is none.
+    fn max_excess(&self) -> f64 {
+        f64::INFINITY
+    }
+
     /// Returns the bandwidth at a nonnegative excess, Hz.
     fn bandwidth_hz(&self, excess: f64) -> f64 {
         self.at_excess(excess).0
@@ -81,6 +86,10 @@ impl BandwidthFunction for KnownBandwidth {
 
     fn max_bandwidth_hz(&self) -> f64 {
         self.max_bandwidth_hz
+    }
+
+    fn max_excess(&self) -> f64 {
+        self.curve.exact().flat().map_or(f64::INFINITY, |flat| flat.rise.exp_m1())
     }
 
     #[inline]

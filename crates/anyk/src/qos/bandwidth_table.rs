@@ -12,6 +12,7 @@
 use crate::math::Piecewise;
 use crate::math::root;
 use crate::qos::Qos;
+use crate::qos::required_bandwidth::W_MAX;
 use crate::qos::{BandwidthPoint, RequiredBandwidth, TooWeak};
 use crate::tolerance;
 
@@ -27,9 +28,6 @@ const ERROR_GOAL: f64 = 1e-10;
 const RESPONSE: usize = 8;
 /// Number of pieces of the response per unit of `ln price`.
 const RESPONSE_PIECES_PER_UNIT: f64 = 2.0;
-/// Largest `w` in the table: received powers up to `e^(w²)`, or 43 decades above the minimum, which is more than any
-/// valid config can have. Larger values use the exact form.
-const W_MAX: f64 = 10.0;
 /// Largest `w` at which the table still contains twice the power above the minimum.
 pub(crate) const CONVEX_UP_TO: f64 = 9.9;
 /// Allowance for errors of the polynomials in the bound on the rate at which prices fall.
@@ -53,6 +51,9 @@ const W_LINEAR: f64 = 1e-7;
 #[derive(Debug, Clone)]
 pub struct BandwidthTable {
     exact: RequiredBandwidth,
+    /// Largest `w` in the table: received powers up to `e^(w²)` = 43 decades over the least are tabulated, which is
+    /// more than any accepted config can have, or up to the end of the curve. Beyond, the exact form answers.
+    w_max: f64,
     ln_uses: Piecewise<CURVE>,
     gamma: Piecewise<CURVE>,
     response: Piecewise<RESPONSE>,
@@ -81,26 +82,28 @@ impl BandwidthTable {
 
     fn with_pieces(exact: RequiredBandwidth, pieces: usize) -> Self {
         let fold = exact.fold();
+        let w_max = exact.flat().map_or(W_MAX, |flat| flat.rise.sqrt());
         // ln z and γ come from the same exact evaluation: one pass fills both.
         let mut gammas = Vec::with_capacity(CURVE * pieces);
         let mut near = None;
-        let ln_uses = Piecewise::<CURVE>::interpolate((0.0, W_MAX), pieces, |w| {
+        let ln_uses = Piecewise::<CURVE>::interpolate((0.0, w_max), pieces, |w| {
             let (ln_z, gamma) = exact_curve(&exact, w, near);
             near = Some(ln_z);
             gammas.push(gamma);
             ln_z
         });
         let mut gammas = gammas.into_iter();
-        let gamma = Piecewise::<CURVE>::interpolate((0.0, W_MAX), pieces, |_| {
+        let gamma = Piecewise::<CURVE>::interpolate((0.0, w_max), pieces, |_| {
             gammas.next().unwrap_or(f64::NAN)
         });
-        let (error_bound, slope_error_bound) = measure_error(&exact, &ln_uses, &gamma, pieces);
+        let (error_bound, slope_error_bound) =
+            measure_error(&exact, (&ln_uses, &gamma), w_max / pieces as f64, pieces);
         let ln_price = |w: f64| ln_price(fold.ln_v, &ln_uses, &gamma, w);
-        let range = (ln_price(W_MAX), ln_price(W_LINEAR));
+        let range = (ln_price(w_max), ln_price(W_LINEAR));
         let density = RESPONSE_PIECES_PER_UNIT * pieces as f64 / CURVE_PIECES.0 as f64;
         #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
         let response_pieces = ((range.1 - range.0) * density).ceil().max(1.0) as usize;
-        let bracket = (W_LINEAR.ln(), W_MAX.ln());
+        let bracket = (W_LINEAR.ln(), w_max.ln());
         let mut near = bracket.1;
         // Inverts ln price(w) by Newton's method on the tables above.
         let response = Piecewise::interpolate(range, response_pieces, |price| {
@@ -115,9 +118,10 @@ impl BandwidthTable {
         });
         let response_tail = response.value_and_slope(range.1);
         let fall_at_double =
-            if exact.fold_is_least() { fall_at_double(&gamma, pieces) } else { 0.0 };
+            if exact.fold_is_least() { fall_at_double(&gamma, w_max, pieces) } else { 0.0 };
         Self {
             exact,
+            w_max,
             ln_uses,
             gamma,
             response,
@@ -160,7 +164,7 @@ impl BandwidthTable {
         let rise = ln_v - self.exact.fold().ln_v;
         let w = rise.sqrt();
         // The condition also holds if w is NaN (too weak) or 0 (infinite slope).
-        if !(w > 0.0 && w <= W_MAX) {
+        if !(w > 0.0 && w <= self.w_max) {
             return self.exact.at(received_w);
         }
         let (ln_z, gamma) = self.curve(w);
@@ -169,7 +173,7 @@ impl BandwidthTable {
         Ok(BandwidthPoint { bandwidth_hz, slope_hz_per_w })
     }
 
-    /// Returns `ln z` and `γ` at `w = √ln(u/u_min)`, for `w` up to [`W_MAX`].
+    /// Returns `ln z` and `γ` at `w = √ln(u/u_min)`, for `w` up to `w_max`.
     #[inline]
     fn curve(&self, w: f64) -> (f64, f64) {
         (self.ln_uses.value(w), self.gamma.value(w))
@@ -184,7 +188,7 @@ impl BandwidthTable {
     #[inline]
     pub(crate) fn point(&self, excess: f64) -> (f64, f64, f64) {
         let w = excess.ln_1p().sqrt();
-        if w <= W_MAX {
+        if w <= self.w_max {
             let (ln_z, gamma) = self.curve(w);
             (w, ln_z, gamma / (2.0 * w))
         } else {
@@ -196,7 +200,7 @@ impl BandwidthTable {
     #[inline]
     pub(crate) fn ln_uses(&self, excess: f64) -> f64 {
         let w = excess.ln_1p().sqrt();
-        if w <= W_MAX { self.ln_uses.value(w) } else { self.exact.point(excess).1 }
+        if w <= self.w_max { self.ln_uses.value(w) } else { self.exact.point(excess).1 }
     }
 
     /// Returns `ln(u/u_min − 1)` at a price of power, and its derivative with respect to `ln price`.
@@ -208,6 +212,8 @@ impl BandwidthTable {
             (value + slope * (ln_price - high), slope)
         } else if ln_price >= low {
             self.response.value_and_slope(ln_price)
+        } else if let Some(flat) = self.exact.flat() {
+            (flat.rise.exp_m1().ln(), 0.0)
         } else {
             let response = self.exact.respond(ln_price, None);
             (response.ln_excess, response.slope)
@@ -217,7 +223,7 @@ impl BandwidthTable {
     /// Returns a first guess of `ln price` for the response `ln(u/u_min − 1) = ln_excess`.
     pub(crate) fn price_near(&self, ln_excess: f64) -> f64 {
         let w = ln_excess.exp().ln_1p().sqrt();
-        ln_price(self.exact.fold().ln_v, &self.ln_uses, &self.gamma, w.clamp(W_LINEAR, W_MAX))
+        ln_price(self.exact.fold().ln_v, &self.ln_uses, &self.gamma, w.clamp(W_LINEAR, self.w_max))
     }
 }
 
@@ -240,8 +246,8 @@ fn ln_price(fold_ln_v: f64, ln_uses: &Piecewise<CURVE>, gamma: &Piecewise<CURVE>
 ///
 /// which is ½ at the fold and tends to 1. On every piece, the bound follows from the coefficients of the polynomial.
 /// Returns 0 if `s` is not clearly positive.
-fn fall_at_double(gamma: &Piecewise<CURVE>, pieces: usize) -> f64 {
-    let piece = W_MAX / pieces as f64;
+fn fall_at_double(gamma: &Piecewise<CURVE>, w_max: f64, pieces: usize) -> f64 {
+    let piece = w_max / pieces as f64;
     let least = (0..pieces).map(|index| {
         let [(gamma_low, gamma_high), (_, slope)] = gamma.bounds(index);
         let (low, high) = (index as f64 * piece, (index as f64 + 1.0) * piece);
@@ -259,11 +265,10 @@ fn fall_at_double(gamma: &Piecewise<CURVE>, pieces: usize) -> f64 {
 /// interpolation is worst. Returns twice these errors plus the rounding error.
 fn measure_error(
     exact: &RequiredBandwidth,
-    ln_uses: &Piecewise<CURVE>,
-    gamma: &Piecewise<CURVE>,
+    (ln_uses, gamma): (&Piecewise<CURVE>, &Piecewise<CURVE>),
+    piece: f64,
     pieces: usize,
 ) -> (f64, f64) {
-    let piece = W_MAX / pieces as f64;
     let (mut worst, mut worst_slope) = (0.0f64, 0.0f64);
     let mut near = None;
     for index in 0..pieces {

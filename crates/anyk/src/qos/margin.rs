@@ -12,11 +12,14 @@
 //!
 //! `M` is in nats and equals `θ·(C^E − S^E)`. All derivatives are with respect to `ln z` and `ln v`, which is the same
 //! as with respect to `ln B` and `ln u`.
+//!
+//! A largest spectral efficiency changes the expectation ([`ceiling`](super::ceiling)).
 
 use std::sync::Arc;
 
 use crate::channel::FadingQuadrature;
 use crate::qos::ServiceClass;
+use crate::qos::ceiling::Ceiling;
 use crate::tolerance;
 
 /// Value and first derivatives of the QoS margin `M` at a bandwidth and received power `(B, u)`.
@@ -59,6 +62,7 @@ pub struct Qos {
     transmission_s: f64,
     noise_w_hz: f64,
     fading: Arc<FadingQuadrature>,
+    ceiling: Option<Arc<Ceiling>>,
     theta: f64,
     effective_bandwidth: f64,
     quantile: f64,
@@ -68,7 +72,8 @@ pub struct Qos {
 
 impl Qos {
     /// Builds the constraint of `service` in a cell with the bound `D/T_f` on the queueing delay in frames, the
-    /// transmission time `τ` in s, the noise density `N_0` in W/Hz and this fading.
+    /// transmission time `τ` in s, the noise density `N_0` in W/Hz and this fading, without a largest spectral
+    /// efficiency.
     pub(crate) fn new(
         service: ServiceClass,
         delay_frames: f64,
@@ -84,6 +89,7 @@ impl Qos {
             transmission_s,
             noise_w_hz,
             fading,
+            ceiling: None,
             theta,
             effective_bandwidth,
             quantile: service.decoding_quantile(),
@@ -92,21 +98,67 @@ impl Qos {
         }
     }
 
+    /// Returns the same constraint with a largest spectral efficiency in bit/s/Hz, or without one.
+    pub(crate) fn with_max_spectral_efficiency(self, most: Option<f64>) -> Self {
+        let ceiling = most.map(|most| Arc::new(Ceiling::new(most, &self.fading)));
+        Self { ceiling, ..self }
+    }
+
     /// Returns the constraint of another service class in this cell.
     pub fn with_service(&self, service: ServiceClass) -> Self {
-        Self::new(
+        let other = Self::new(
             service,
             self.delay_frames,
             self.transmission_s,
             self.noise_w_hz,
             Arc::clone(&self.fading),
-        )
+        );
+        Self { ceiling: self.ceiling.clone(), ..other }
     }
 
     /// Returns the constraint with other fading: any nodes and weights that define an expectation, including measured
     /// samples.
     pub fn with_fading(&self, fading: Arc<FadingQuadrature>) -> Self {
-        Self { fading, ..self.clone() }
+        let other = Self { fading, ..self.clone() };
+        other.with_max_spectral_efficiency(self.max_spectral_efficiency())
+    }
+
+    /// The same queue with the code of another class: its `Q_G⁻¹`.
+    pub(crate) fn coded_for(mut self, other: ServiceClass) -> Self {
+        self.quantile = other.decoding_quantile();
+        self
+    }
+
+    /// Largest spectral efficiency in a fading state, bit/s/Hz; `None` if there is no limit.
+    pub fn max_spectral_efficiency(&self) -> Option<f64> {
+        self.ceiling.as_ref().map(|ceiling| ceiling.bits)
+    }
+
+    /// The same in nats for each channel use; infinite if there is no limit.
+    pub(crate) fn max_nats(&self) -> f64 {
+        self.ceiling.as_ref().map_or(f64::INFINITY, |ceiling| ceiling.nats)
+    }
+
+    /// Spectral efficiency that the service needs over a bandwidth, bit/s/Hz: `μS^E/(τB)`.
+    pub fn spectral_efficiency(&self, bandwidth_hz: f64) -> f64 {
+        self.service.packet_bits * self.effective_bandwidth / self.channel_uses(bandwidth_hz)
+    }
+
+    /// Channel uses in a frame, `τB`.
+    pub fn channel_uses(&self, bandwidth_hz: f64) -> f64 {
+        self.transmission_s * bandwidth_hz
+    }
+
+    /// Logarithm of the channel uses below which no power meets the QoS, `ln(θS^E/(κη))`; `None` without a largest
+    /// spectral efficiency.
+    pub(crate) fn ln_least_uses(&self) -> Option<f64> {
+        let ceiling = self.ceiling.as_ref()?;
+        Some((self.demand / (self.kappa * ceiling.nats)).ln())
+    }
+
+    /// `θS^E`, the margin that is missing without any rate.
+    pub(crate) fn demand(&self) -> f64 {
+        self.demand
     }
 
     /// Quadrature of the fading distribution.
@@ -151,8 +203,10 @@ impl Qos {
     }
 
     fn same_frame(&self, other: &Self) -> bool {
-        let frame =
-            |qos: &Self| [qos.delay_frames, qos.transmission_s, qos.noise_w_hz].map(f64::to_bits);
+        let frame = |qos: &Self| {
+            let most = qos.max_spectral_efficiency().unwrap_or(f64::INFINITY);
+            [qos.delay_frames, qos.transmission_s, qos.noise_w_hz, most].map(f64::to_bits)
+        };
         frame(self) == frame(other)
     }
 
@@ -163,12 +217,13 @@ impl Qos {
     /// ```
     ///
     /// `received_w` is `u = αP`, and `gain` is the small-scale gain `g`. The approximation is negative at rates that
-    /// are too low for the blocklength.
+    /// are too low for the blocklength. A largest spectral efficiency limits the rate.
     pub fn rate(&self, received_w: f64, bandwidth_hz: f64, gain: f64) -> f64 {
         let uses = self.transmission_s * bandwidth_hz;
         let snr = received_w * gain / (self.noise_w_hz * bandwidth_hz);
         let scale = uses / (self.service.packet_bits * std::f64::consts::LN_2);
-        scale * (snr.ln_1p() - self.quantile / uses.sqrt())
+        let nats = snr.ln_1p() - self.quantile / uses.sqrt();
+        scale * self.ceiling.as_ref().map_or(nats, |ceiling| nats.min(ceiling.nats))
     }
 
     /// Computes the effective capacity `C^E = −(1/θ)·ln E_g[e^(−θ s)]`, packets/frame (paper, section IV-B).
@@ -201,6 +256,9 @@ impl Qos {
 
     /// Computes `M` and its gradient in the normalized variables `ln v` and `ln z`.
     pub(crate) fn margin_normalised(&self, ln_v: f64, ln_z: f64) -> Margin {
+        if self.ceiling.is_some() {
+            return self.curvature_normalised(ln_v, ln_z).0;
+        }
         let z = ln_z.exp();
         let x = (ln_v - ln_z).exp();
         let c = self.kappa * z;
@@ -229,6 +287,11 @@ impl Qos {
     ///
     /// With the exponent `a = c·l`, `M_p = Ē[a_p]` and `M_pq = Ē[a_pq] − Cov(a_p, a_q)` under the tilted weights.
     pub(crate) fn curvature_normalised(&self, ln_v: f64, ln_z: f64) -> (Margin, MarginCurvature) {
+        if let Some(ceiling) = &self.ceiling {
+            let under = ceiling.under(&self.fading, (ln_v, ln_z), (self.kappa, self.quantile));
+            let (margin, curvature) = under.margin();
+            return (Margin { value: margin.value - self.demand, ..margin }, curvature);
+        }
         let z = ln_z.exp();
         let x = (ln_v - ln_z).exp();
         let c = self.kappa * z;
@@ -277,15 +340,19 @@ impl Qos {
         }
         let ln_v = received_w.ln() + self.ln_energy_scale();
         let ln_z = bandwidth_hz.ln() + self.ln_uses_scale();
-        // The logarithms are half of the work and do not depend on ε.
+        // The logarithms are half of the work and do not depend on ε. Under a ceiling, the evaluated states do.
         let x = (ln_v - ln_z).exp();
-        let logs: Vec<f64> = self.fading.nodes().iter().map(|&g| (x * g).ln_1p()).collect();
+        let logs = |&g: &f64| (x * g).ln_1p();
+        let logs: Vec<f64> = match self.ceiling {
+            None => self.fading.nodes().iter().map(logs).collect(),
+            Some(_) => Vec::new(),
+        };
         let (mut low, mut high) = (1e-300f64.ln(), 0.0);
         // Newton's method in a bracket, with bisection if a step leaves it. It starts at the target, which is close
         // to the loss of a good allocation.
         let mut here = self.service.epsilon.ln();
         for _ in 0..200 {
-            let (value, slope) = self.margin_at_loss(here, ln_z, &logs);
+            let (value, slope) = self.margin_at_loss(here, (ln_v, ln_z), &logs);
             if value >= 0.0 {
                 high = here;
             } else {
@@ -303,8 +370,14 @@ impl Qos {
         here.exp()
     }
 
-    /// Computes `M` for another loss target, and `∂M/∂ln ε`, at `ln z` and at `ln(1 + g·v/z)` of each node.
-    fn margin_at_loss(&self, ln_epsilon: f64, ln_z: f64, logs: &[f64]) -> (f64, f64) {
+    /// Computes `M` for another loss target, and `∂M/∂ln ε`, at `(ln v, ln z)` and at `ln(1 + g·v/z)` of each node,
+    /// which is used only without a ceiling.
+    fn margin_at_loss(
+        &self,
+        ln_epsilon: f64,
+        (ln_v, ln_z): (f64, f64),
+        logs: &[f64],
+    ) -> (f64, f64) {
         let service = ServiceClass { epsilon: ln_epsilon.exp(), ..self.service };
         let theta = service.qos_exponent(self.delay_frames);
         let kappa = theta / (service.packet_bits * std::f64::consts::LN_2);
@@ -312,28 +385,38 @@ impl Qos {
         let root_z = (0.5 * ln_z).exp();
         let back_off = kappa * quantile * root_z;
         let c = kappa * ln_z.exp();
-        let least = logs.first().copied().unwrap_or(0.0);
-        let (mut sum, mut sum_l) = (0.0, 0.0);
-        for (&l, &w) in logs.iter().zip(self.fading.weights()) {
-            let term = w * (-c * (l - least)).exp();
-            sum += term;
-            sum_l += term * l;
-        }
+        // −ln E[e^(−a)], Ē[a] and the tilted probability of the states above the ceiling, in which `a` grows with q.
+        let (ln_mean, mean, above) = match &self.ceiling {
+            None => {
+                let least = logs.first().copied().unwrap_or(0.0);
+                let (mut sum, mut sum_l) = (0.0, 0.0);
+                for (&l, &w) in logs.iter().zip(self.fading.weights()) {
+                    let term = w * (-c * (l - least)).exp();
+                    sum += term;
+                    sum_l += term * l;
+                }
+                (c * least - sum.ln(), c * sum_l / sum, 0.0)
+            }
+            Some(ceiling) => {
+                let under = ceiling.under(&self.fading, (ln_v, ln_z), (kappa, quantile));
+                (under.ln_mean, under.mean(), under.above)
+            }
+        };
         let demand = theta * service.effective_bandwidth(theta);
-        let value = c * least - sum.ln() - back_off - demand;
-        // The derivative goes through θ, Q_G⁻¹ and S^E; κ∂M/∂κ = c·Ē[l] − κq√z.
+        let value = ln_mean - back_off - demand;
+        // The derivative goes through θ, Q_G⁻¹ and S^E; κ∂M/∂κ = Ē[a] − κq√z.
         let normal_density = (-0.5 * quantile * quantile).exp() / std::f64::consts::TAU.sqrt();
         let by_theta = -(-theta).exp() / (service.arrival_rate * self.delay_frames) / theta;
         let by_quantile = -0.5 * service.epsilon / normal_density;
         let by_demand = -1.0 / self.delay_frames;
         let slope =
-            by_theta * (c * sum_l / sum - back_off) - kappa * root_z * by_quantile - by_demand;
+            by_theta * (mean - back_off) - kappa * root_z * (1.0 - above) * by_quantile - by_demand;
         (value, slope)
     }
 }
 
 /// Computes `y/(1 + y)` without overflow for large `y`.
-fn share(y: f64) -> f64 {
+pub(super) fn share(y: f64) -> f64 {
     if y < 1.0 { y / (1.0 + y) } else { 1.0 / (1.0 + 1.0 / y) }
 }
 
@@ -390,7 +473,8 @@ mod tests {
             }, qos.service.epsilon.ln());
             let x = f64::exp(ln_v - ln_z);
             let logs: Vec<f64> = qos.fading.nodes().iter().map(|&g| (x * g).ln_1p()).collect();
-            let (value, analytic) = qos.margin_at_loss(qos.service.epsilon.ln(), ln_z, &logs);
+            let (value, analytic) =
+                qos.margin_at_loss(qos.service.epsilon.ln(), (ln_v, ln_z), &logs);
             prop_assert!((value - margin.value).abs() < 1e-11 * scale, "{value} {}", margin.value);
             prop_assert!((analytic - by_epsilon).abs() < 1e-7 * scale, "{analytic} {by_epsilon}");
         }

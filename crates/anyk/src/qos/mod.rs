@@ -3,6 +3,7 @@
 
 mod bandwidth_function;
 mod bandwidth_table;
+mod ceiling;
 mod curve;
 mod margin;
 mod required_bandwidth;

@@ -12,6 +12,9 @@
 //!        └─┬──────────────── u
 //!        u_min
 //! ```
+//!
+//! Under a largest spectral efficiency, `b` falls only to the bandwidth at which every state has that rate: the curve
+//! is flat from a received power on.
 
 use thiserror::Error;
 
@@ -36,7 +39,27 @@ use crate::tolerance;
 pub struct RequiredBandwidth {
     qos: Qos,
     fold: Point,
+    flat: Option<Flat>,
 }
+
+/// End of a curve from which on more power saves no bandwidth.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Flat {
+    /// `ln(u/u_min)` at the end.
+    pub(crate) rise: f64,
+    /// `ln z` there and above, at most [`SATURATED`] over its limit.
+    ln_z: f64,
+    /// Elasticity `−d ln z/d ln v` there; above it is 0.
+    elasticity: f64,
+}
+
+/// Share by which the bandwidth at the end of the curve may exceed its limit.
+pub(crate) const SATURATED: f64 = 1e-13;
+/// Largest `w = √ln(u/u_min)` in a table, and in the search for the end of the curve: 43 decades of received power,
+/// which is more than any valid config can have. Larger values use the exact form.
+pub(crate) const W_MAX: f64 = 10.0;
+/// Relative tolerance of `w` at the end of the curve, for rounding.
+const CORNER: f64 = 1e-9;
 
 /// Required bandwidth and its derivative at one received power.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -86,7 +109,39 @@ impl RequiredBandwidth {
     /// Finds the fold of the class; [`at`](Self::at) then computes `b` for any received power.
     pub fn new(qos: Qos) -> Self {
         let fold = fold(&qos);
-        Self { qos, fold }
+        let required = Self { qos, fold, flat: None };
+        Self { flat: required.find_flat(), ..required }
+    }
+
+    /// Finds the end of the curve, if there is one.
+    fn find_flat(&self) -> Option<Flat> {
+        let least = self.qos.ln_least_uses()?;
+        // M grows by θS^E where ln z grows by 1, once all states have the largest rate.
+        let is_flat = |rise: f64| {
+            let margin = self.qos.margin_normalised(self.fold.ln_v + rise, least);
+            margin.value >= -SATURATED * self.qos.demand()
+        };
+        let (mut low, mut high) = (0.0, W_MAX * W_MAX);
+        if !is_flat(high) {
+            return None;
+        }
+        while high - low > 1e-9 {
+            let middle = 0.5 * (low + high);
+            *(if is_flat(middle) { &mut high } else { &mut low }) = middle;
+        }
+        let (ln_z, margin) = self.uses_at(self.fold.ln_v + high, None);
+        Some(Flat { rise: high, ln_z, elasticity: margin.by_received / margin.by_bandwidth })
+    }
+
+    /// The end of the curve; `None` if more power always saves bandwidth.
+    pub(crate) fn flat(&self) -> Option<Flat> {
+        self.flat
+    }
+
+    /// Logarithm of the least channel uses that any power needs; negative infinity without a largest spectral
+    /// efficiency.
+    pub(crate) fn ln_least_uses(&self) -> f64 {
+        self.qos.ln_least_uses().unwrap_or(f64::NEG_INFINITY)
     }
 
     /// QoS constraint that the bandwidth meets.
@@ -115,18 +170,28 @@ impl RequiredBandwidth {
         if !(ln_v >= self.fold.ln_v && ln_v.is_finite()) {
             return Err(TooWeak { received_w, min_received_w: self.min_received_w() });
         }
-        let (ln_z, margin) = self.uses_at(ln_v, None);
+        let (ln_z, elasticity) = self.curve(ln_v, ln_v - self.fold.ln_v);
         let bandwidth_hz = (ln_z - self.qos.ln_uses_scale()).exp();
-        // d ln b/d ln u = −M_u/M_B along M = 0.
-        let elasticity = -margin.by_received / margin.by_bandwidth;
-        Ok(BandwidthPoint { bandwidth_hz, slope_hz_per_w: bandwidth_hz / received_w * elasticity })
+        Ok(BandwidthPoint { bandwidth_hz, slope_hz_per_w: bandwidth_hz / received_w * -elasticity })
+    }
+
+    /// Returns `ln z` and the elasticity `−d ln z/d ln v` at `ln v` and `rise = ln(u/u_min)`.
+    fn curve(&self, ln_v: f64, rise: f64) -> (f64, f64) {
+        if let Some(flat) = self.flat.filter(|flat| rise >= flat.rise) {
+            // At the end of the curve, up to rounding, the slope is that of the curve.
+            let at_end = rise <= flat.rise * (1.0 + CORNER);
+            return (flat.ln_z, if at_end { flat.elasticity } else { 0.0 });
+        }
+        let (ln_z, margin) = self.uses_at(ln_v, None);
+        // d ln z/d ln v = −M_v/M_z along M = 0.
+        (ln_z, margin.by_received / margin.by_bandwidth)
     }
 
     /// Computes `w = √ln(u/u_min)`, `ln z` and the elasticity `−d ln z/d ln v` at an excess `u/u_min − 1`.
     pub(crate) fn point(&self, excess: f64) -> (f64, f64, f64) {
         let rise = excess.ln_1p();
-        let (ln_z, margin) = self.uses_at(self.fold.ln_v + rise, None);
-        (rise.sqrt(), ln_z, margin.by_received / margin.by_bandwidth)
+        let (ln_z, elasticity) = self.curve(self.fold.ln_v + rise, rise);
+        (rise.sqrt(), ln_z, elasticity)
     }
 
     /// Computes the root `ln z ≤ ln z_fold` of `M = 0` at `ln v`, and the margin at the root; `near` is a first guess.
@@ -173,6 +238,9 @@ impl RequiredBandwidth {
     /// Computes the response to the price of power `e^ln_price`, in the normalized unit `−dz/dv`; `near` is a first
     /// guess. [`BandwidthTable`](crate::qos::BandwidthTable) tabulates this function.
     pub(crate) fn respond(&self, ln_price: f64, near: Option<&Response>) -> Response {
+        if self.qos.ln_least_uses().is_some() {
+            return self.respond_under_ceiling(ln_price, near);
+        }
         // The price is a monotone function of the distance to the fold, p = ln(z_fold/z), and log–log linear near
         // the fold, so iterate on ln p.
         let mut ln_v = near.map(|response| response.point.ln_v);
@@ -220,6 +288,46 @@ impl RequiredBandwidth {
         }
         // d ln(e^Δ − 1) = dΔ / (1 − e^(−Δ)).
         Response { point, ln_excess, slope: slope / -(-rise).exp_m1() }
+    }
+
+    /// The response if there is a largest spectral efficiency. Channel uses hardly change along the flat part of the
+    /// curve, so the search is over `ln w`, `w = √ln(u/u_min)`.
+    fn respond_under_ceiling(&self, ln_price: f64, near: Option<&Response>) -> Response {
+        let mut ln_z = near.map(|response| response.point.ln_z);
+        let mut price_at = |ln_w: f64| {
+            let rise = (2.0 * ln_w).exp();
+            let ln_v = self.fold.ln_v + rise;
+            let uses = self.uses_at(ln_v, ln_z).0;
+            ln_z = Some(uses);
+            let (margin, curvature) = self.qos.curvature_normalised(ln_v, uses);
+            let elasticity = margin.by_received / margin.by_bandwidth;
+            let price = uses - ln_v + elasticity.ln();
+            let price_slope = -1.0 - elasticity
+                + (curvature.received_received - curvature.bandwidth_received * elasticity)
+                    / margin.by_received
+                - (curvature.bandwidth_received - curvature.bandwidth_bandwidth * elasticity)
+                    / margin.by_bandwidth;
+            (Point { ln_v, ln_z: uses }, price, 2.0 * rise * price_slope)
+        };
+        let end = self.flat.map_or(W_MAX, |flat| flat.rise.sqrt()).ln();
+        let nearest = NEAREST.ln();
+        let start = near.map_or(end, |near| 0.5 * (near.point.ln_v - self.fold.ln_v).ln());
+        let ln_w = root::increasing((nearest, end), start, 1e-13, |ln_w| {
+            let (_, price, slope) = price_at(ln_w);
+            (ln_price - price, -slope)
+        });
+        let (point, price, price_slope) = price_at(ln_w);
+        let rise = (2.0 * ln_w).exp();
+        let ln_excess = rise.exp_m1().ln();
+        if ln_price > price && ln_w <= nearest {
+            // The excess falls with the square of the price there.
+            let ln_excess = ln_excess - 2.0 * (ln_price - price);
+            return Response { point, ln_excess, slope: -2.0 };
+        }
+        // No user answers a lower price with more power than at the end.
+        let is_end = ln_price < price && ln_w >= end;
+        let by_rise = 2.0 * rise / -(-rise).exp_m1();
+        Response { point, ln_excess, slope: if is_end { 0.0 } else { by_rise / price_slope } }
     }
 }
 
@@ -332,6 +440,9 @@ fn energy_at(qos: &Qos, ln_z: f64, least: f64, near: Option<f64>) -> f64 {
     })
 }
 
+/// Distance in `ln z` from the least bandwidth at which the search for the fold ends.
+const ABOVE_LEAST_USES: f64 = 1e-6;
+
 /// Computes the fold, where `M = 0` and `∂M/∂ln z = 0`.
 fn fold(qos: &Qos) -> Point {
     // Along the curve M = 0, ∂M/∂ln z changes its sign exactly once. Bracket this point, starting where the exponent
@@ -343,17 +454,22 @@ fn fold(qos: &Qos) -> Point {
         ln_v = Some(energy);
         (energy, qos.margin_normalised(energy, ln_z).by_bandwidth)
     };
-    let mut here = -qos.kappa().ln();
+    // Under a ceiling there is no curve below the least bandwidth, and M rises at it.
+    let end = qos.ln_least_uses().map_or(f64::NEG_INFINITY, |least| least + ABOVE_LEAST_USES);
+    let mut here = (-qos.kappa().ln()).max(end);
     let rising = slope_at(here).1 > 0.0;
     let stride = if rising { 1.0 } else { -1.0 };
     for _ in 0..200 {
         let next = here + stride;
+        if next < end {
+            break;
+        }
         if (slope_at(next).1 > 0.0) != rising {
             break;
         }
         here = next;
     }
-    let (mut low, mut high) = (here.min(here + stride), here.max(here + stride));
+    let (mut low, mut high) = (here.min(here + stride).max(end), here.max(here + stride));
     loop {
         let middle = 0.5 * (low + high);
         let (energy, slope) = slope_at(middle);

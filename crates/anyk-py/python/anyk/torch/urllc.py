@@ -27,6 +27,8 @@ class UrllcService:
     N_t     ``antennas``
     ======  =========================  ==============
 
+    ``max_spectral_efficiency`` (bit/s/Hz) limits the rate in each fading state; None means that there is no limit.
+
     The fields have the names of the program's options and of the arguments of ``anyk.required_bandwidth``.
     """
 
@@ -38,6 +40,7 @@ class UrllcService:
     queueing_delay_ms: float = 0.8
     noise_density_dbm_hz: float = -173.0
     antennas: int = 8
+    max_spectral_efficiency: float | None = None
 
     @property
     def theta(self) -> float:
@@ -96,5 +99,9 @@ class UrllcService:
         back_off = kappa * self.decoding_quantile * uses.sqrt()
         demand = self.theta * self.effective_bandwidth
         nats = (snr.unsqueeze(-1) * fading).log1p()
+        if self.max_spectral_efficiency is not None:
+            # The rate for each channel use is nats − Q⁻¹/√(τB).
+            most = math.log(2) * self.max_spectral_efficiency + self.decoding_quantile / uses.sqrt()
+            nats = torch.minimum(nats, most.unsqueeze(-1))
         exponent = (demand + back_off - kappa * uses * nats.movedim(-1, 0)).movedim(0, -1)
         return exponent.exp().mean(dim=-1) - 1.0

@@ -125,6 +125,21 @@ impl CellByClass {
         guess / self.least_w.len() as f64
     }
 
+    /// Gives every user the power from which on more saves no bandwidth; `false` if there is a user without such a
+    /// power, whose power is then not set.
+    pub(crate) fn share_to_the_end(&mut self) -> bool {
+        for Group { curve, start, end } in &self.groups {
+            let Some(flat) = curve.exact().flat() else { return false };
+            let excess = flat.rise.exp_m1();
+            for (over_w, least_w) in
+                self.over_w[*start..*end].iter_mut().zip(&self.least_w[*start..*end])
+            {
+                *over_w = excess * least_w;
+            }
+        }
+        true
+    }
+
     /// Computes `Σ (P_k − P_k^min)` at a price, and its derivative with respect to the logarithm of the price.
     pub(crate) fn power_over(&mut self, ln_price: f64) -> (f64, f64) {
         let (mut sum, mut slope) = (0.0, 0.0);
@@ -210,15 +225,21 @@ impl CellByClass {
         let distance_w = match terms.fall_at_double {
             Some(fall) if own_price + uncertain < fall * price && w < CONVEX_UP_TO => over_w,
             Some(_) => f64::INFINITY,
+            None if price <= 0.0 => f64::INFINITY,
             None => {
                 let ln_price = price.ln() + self.ln_noise - self.ln_gain[i];
                 let share = curve.exact().distance_at(w * w, ln_z, ln_price);
                 share * bandwidth_hz / price
             }
         };
-        let lost_hz = ((price - own_price).abs() + uncertain) * distance_w
-            + terms.twice_error * bandwidth_hz
-            + terms.held_back * power_w;
+        let mut slope_hz = ((price - own_price).abs() + uncertain) * distance_w;
+        // If power costs less than it saves here, a convex `b` has its minimum at a larger power, and no power needs
+        // less than the least bandwidth.
+        let is_convex = terms.fall_at_double.map_or(distance_w.is_finite(), |fall| fall > 1.0);
+        if terms.least_hz > 0.0 && (price <= 0.0 || is_convex && price <= own_price) {
+            slope_hz = slope_hz.min(bandwidth_hz - terms.least_hz + uncertain * over_w);
+        }
+        let lost_hz = slope_hz + terms.twice_error * bandwidth_hz + terms.held_back * power_w;
         UserAnswer { power_w, bandwidth_hz, lost_hz }
     }
 }
@@ -235,6 +256,8 @@ struct Terms {
     fall_at_double: Option<f64>,
     /// Value of the power that is held back, Hz per W.
     held_back: f64,
+    /// Bandwidth that every power needs at least, Hz; 0 without a largest spectral efficiency.
+    least_hz: f64,
 }
 
 impl Terms {
@@ -248,6 +271,7 @@ impl Terms {
             slope_error,
             fall_at_double: curve.fall_at_double(),
             held_back: HELD_BACK * price,
+            least_hz: (curve.exact().ln_least_uses() - curve.exact().qos().ln_uses_scale()).exp(),
         }
     }
 }

@@ -136,6 +136,43 @@ pub(crate) fn outside_lines(facts: &Facts, text: &mut Text) {
     }
 }
 
+/// Channel uses in a frame from which the normal approximation is meant to hold.
+const LEAST_USES: f64 = 100.0;
+/// Spectral efficiency up to which modems follow the rate formula, bit/s/Hz: a little more than 256-QAM has.
+const MOST_EFFICIENCY: f64 = 8.0;
+
+/// Returns a warning if some user is outside the range of the rate formula, with the fewest channel uses and the largest
+/// spectral efficiency.
+pub(crate) fn outside_rate_formula(problem: &Urllc, given: &Allocation) -> Option<String> {
+    let rows = problem.users().iter().zip(given.amounts.get(1)?);
+    let figures = rows.filter(|(_, hz)| **hz > 0.0).map(|(user, &bandwidth_hz)| {
+        let qos = &problem.classes()[user.class];
+        (qos.channel_uses(bandwidth_hz), qos.spectral_efficiency(bandwidth_hz))
+    });
+    let all = (f64::INFINITY, 0.0f64);
+    let (uses, efficiency) = figures.fold(all, |all, one| (all.0.min(one.0), all.1.max(one.1)));
+    let is_outside = uses < LEAST_USES || efficiency > MOST_EFFICIENCY;
+    is_outside.then(|| {
+        format!(
+            "outside the range of the rate formula: users have as few as {} channel uses in a frame and need up to {} \
+             bit/s/Hz; it is meant for {LEAST_USES} channel uses or more and at most {MOST_EFFICIENCY} bit/s/Hz",
+            short(uses),
+            short(efficiency)
+        )
+    })
+}
+
+/// Formats a positive number with three digits.
+fn short(value: f64) -> String {
+    if (0.01..10.0).contains(&value) {
+        format!("{value:.2}")
+    } else if (10.0..1e5).contains(&value) {
+        format!("{value:.0}")
+    } else {
+        format!("{value:.2e}")
+    }
+}
+
 /// Describes the shortfall of a power budget that cannot serve every user.
 pub(crate) fn power_shortfall(why: &Infeasibility, max_power_w: f64) -> String {
     format!("{why} of {max_power_w:.6} W")
@@ -200,6 +237,10 @@ impl Formulation for Urllc {
         }
         outside_lines(&facts, &mut text);
         Ok(Report { details, facts, text, row: Vec::new() })
+    }
+
+    fn warning(&self, given: &Allocation) -> Option<String> {
+        outside_rate_formula(self, given)
     }
 
     fn budgets(&self) -> Facts {

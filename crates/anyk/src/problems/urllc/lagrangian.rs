@@ -64,6 +64,8 @@ pub(crate) struct LossConstants {
     quantile: f32,
     /// Demand `θS^E`.
     demand: f32,
+    /// Largest rate in nats for each channel use; infinite without a limit.
+    most: f32,
     /// Factor `1/z_unit`.
     per_unit: f32,
     /// Factor on the constraint.
@@ -78,6 +80,7 @@ impl LossConstants {
             kappa: single(qos.kappa()),
             quantile: single(qos.service().decoding_quantile()),
             demand: single(qos.theta() * qos.effective_bandwidth()),
+            most: single(qos.max_nats()),
             per_unit: single(1.0 / (units.bandwidth_hz * qos.ln_uses_scale().exp())),
             constraint: single(units.constraint),
             aggregator,
@@ -196,7 +199,12 @@ fn kernel(
             draws: batch.draws,
         };
         let by_power = &mut scratch.by_power;
-        let losses = loss_and_slopes(constants, &data, power, bandwidth, multiplier, by_power);
+        // Without a limit, the loop over fading states has no comparison.
+        let losses = if constants.most.is_finite() {
+            loss_and_slopes::<true>(constants, &data, power, bandwidth, multiplier, by_power)
+        } else {
+            loss_and_slopes::<false>(constants, &data, power, bandwidth, multiplier, by_power)
+        };
         lanes::add(&mut loss, &losses);
         for network in 0..3 {
             backward(
@@ -271,7 +279,7 @@ struct LossInput<'a> {
 
 /// Computes the loss of each sample, and replaces the networks' outputs by the slopes of the loss at them.
 #[inline(always)]
-fn loss_and_slopes(
+fn loss_and_slopes<const LIMITED: bool>(
     constants: &LossConstants,
     data: &LossInput<'_>,
     power: &mut [Lanes],
@@ -279,7 +287,8 @@ fn loss_and_slopes(
     multiplier: &mut [Lanes],
     by_power: &mut [Lanes],
 ) -> Lanes {
-    let LossConstants { kappa, quantile, demand, per_unit, constraint, .. } = *constants;
+    let LossConstants { kappa, quantile, demand, most: limit, per_unit, constraint, .. } =
+        *constants;
     let zero = lanes::all(0.0);
     let mut most = lanes::all(f32::MIN);
     for output in &*power {
@@ -315,9 +324,23 @@ fn loss_and_slopes(
             for i in 0..LANES {
                 let y = snr[i] * g[i];
                 let one = 1.0 + y;
-                let l = lanes::ln(one);
-                let r = y / one;
+                let mut l = lanes::ln(one);
+                let mut r = y / one;
                 let c = kappa * z[i];
+                if LIMITED {
+                    // Above the limit, `c·l` is `κηz + κq√z`: it does not depend on the power, and its slope by ln z
+                    // is `c·l − κq√z/2`.
+                    let most = limit + quantile / z[i].sqrt();
+                    let is_above = l > most;
+                    l = if is_above { most } else { l };
+                    let above_z = 0.5 * back_off[i] / c;
+                    let e = per_draw * lanes::exp((-c).mul_add(l, back_off[i] + demand));
+                    mean[i] += e;
+                    mean_z[i] += e * c * (l - if is_above { above_z } else { r });
+                    r = if is_above { 0.0 } else { r };
+                    mean_v[i] += e * c * r;
+                    continue;
+                }
                 let e = per_draw * lanes::exp((-c).mul_add(l, back_off[i] + demand));
                 mean[i] += e;
                 mean_z[i] = (e * c).mul_add(l - r, mean_z[i]);

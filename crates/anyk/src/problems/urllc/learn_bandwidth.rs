@@ -217,6 +217,8 @@ struct Residual {
     kappa: f64,
     quantile: f64,
     demand: f64,
+    /// Largest rate in nats for each channel use; infinite without a limit.
+    most: f64,
     /// Logarithms `ln(u_0·τ/N_0)` and `ln τ`.
     ln_energy: f64,
     ln_uses: f64,
@@ -228,6 +230,7 @@ impl Residual {
             kappa: qos.kappa(),
             quantile: qos.service().decoding_quantile(),
             demand: qos.theta() * qos.effective_bandwidth(),
+            most: qos.max_nats(),
             ln_energy: unit_w.ln() + qos.ln_energy_scale(),
             ln_uses: qos.ln_uses_scale(),
         }
@@ -268,9 +271,15 @@ impl Residual {
         let snr = (x + self.ln_energy - ln_z).exp();
         let uses = self.kappa * ln_z.exp();
         let back_off = self.kappa * self.quantile * (0.5 * ln_z).exp();
+        // Above the ceiling, θs = κηz.
+        let limit = uses * self.most;
         for gain in gains {
             let y = snr * gain;
             let l = y.ln_1p();
+            if uses * l - back_off >= limit {
+                f((self.demand - limit).exp(), -limit);
+                continue;
+            }
             let term = (self.demand + back_off - uses * l).exp();
             f(term, 0.5 * back_off - uses * (l - y / (1.0 + y)));
         }

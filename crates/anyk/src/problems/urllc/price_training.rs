@@ -68,6 +68,8 @@ pub struct PriceSettings {
 /// Range of the logarithm of the training users' excess, from a barely sufficient budget to a single user next to
 /// the base station.
 const LN_EXCESS: (f64, f64) = (-6.0, 18.0);
+/// Elasticity below which rounding hides the slope of a learned bandwidth.
+const LEAST_ELASTICITY: f64 = 1e-13;
 /// Logarithm of a softmax's fixed price in files of version 0.2.
 const FORMER_LN_PRICE: f64 = 9.0;
 /// Number of random service classes in training; building their tables takes about a second.
@@ -332,6 +334,7 @@ impl TrainingUser {
     fn new(class: usize, bandwidth: &impl BandwidthFunction, ln_excess: f64) -> Self {
         let excess = ln_excess.exp();
         let (hz, elasticity) = bandwidth.at_excess(excess);
+        let elasticity = elasticity.max(LEAST_ELASTICITY);
         let marginal = hz / bandwidth.max_bandwidth_hz() * elasticity / (1.0 + excess);
         Self { class, t: marginal.ln(), ln_excess }
     }
@@ -349,12 +352,22 @@ fn draw_samples<B: BandwidthFunction>(
                 let ln_excess = rng.random_range(LN_EXCESS.0..=LN_EXCESS.1);
                 let others = bandwidths.len() > 1 && rng.random::<f64>() >= OWN;
                 let class = if others { rng.random_range(1..bandwidths.len()) } else { 0 };
+                let ln_excess = below_end(ln_excess, bandwidths[class].max_excess().ln());
                 TrainingUser::new(class, &bandwidths[class], ln_excess)
             };
             samples.push((0..size).map(|_| user()).collect());
         }
     }
     samples
+}
+
+/// Maps an excess to the part of the range in which more power saves bandwidth; beyond its end the price is 0.
+fn below_end(ln_excess: f64, end: f64) -> f64 {
+    let (low, high) = LN_EXCESS;
+    if end >= high {
+        return ln_excess;
+    }
+    low + (ln_excess - low) * (end - low) / (high - low)
 }
 
 /// Mean loss of the users of a batch.

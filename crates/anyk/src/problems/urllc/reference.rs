@@ -44,6 +44,7 @@ pub(crate) struct LossTerms {
     kappa: f64,
     quantile: f64,
     demand: f64,
+    most: f64,
     per_unit: f64,
     constraint: f64,
 }
@@ -62,6 +63,7 @@ impl LossTerms {
             kappa: qos.kappa(),
             quantile: qos.service().decoding_quantile(),
             demand: qos.theta() * qos.effective_bandwidth(),
+            most: qos.max_nats(),
             per_unit: 1.0 / (units.bandwidth_hz * qos.ln_uses_scale().exp()),
             constraint: units.constraint,
         }
@@ -76,6 +78,13 @@ impl LossTerms {
         for g in fading {
             let y = v / z * g;
             let (l, r) = (y.ln_1p(), y / (1.0 + y));
+            // Above the ceiling, θs = κηz.
+            if c * l - back_off >= c * self.most {
+                let e = (self.demand - c * self.most).exp() / fading.len() as f64;
+                mean += e;
+                mean_z += e * (c * self.most + 0.5 * back_off);
+                continue;
+            }
             let e = (back_off + self.demand - c * l).exp() / fading.len() as f64;
             mean += e;
             mean_z += e * c * (l - r);

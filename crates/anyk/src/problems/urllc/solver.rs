@@ -31,6 +31,9 @@
 //! proved. The gap also includes the error bounds of `b` and `D_k`, and `5e-13·ν·P_max`: users' bandwidths are
 //! those of a power lower by this share ([`tolerance::ROUNDING`]), which is equivalent to a price higher by it.
 //! Next to the fold, this term dominates.
+//!
+//! Under a largest spectral efficiency, bandwidth stops falling at some power. If all users can have that power, the
+//! price is 0, the rest of the budget is shared in proportion, and the gap is the distance to `Σ b_k(∞)`.
 
 use std::sync::Arc;
 
@@ -50,7 +53,8 @@ pub struct Solution {
     /// Powers and bandwidths; empty if infeasible. Bandwidths are rounded up by the table's error bound (about
     /// 1e-11), so every user's QoS holds.
     pub allocation: UrllcAllocation,
-    /// Dual variable `ν` of the power constraint, Hz/W: the bandwidth that one more watt would save.
+    /// Dual variable `ν` of the power constraint, Hz/W: the bandwidth that one more watt would save. It is 0 if every
+    /// user has the largest spectral efficiency in practically every fading state.
     pub price_hz_per_w: f64,
     /// Bound on `(total − optimum) / total`.
     pub duality_gap: f64,
@@ -101,14 +105,19 @@ impl UrllcSolver {
             *solution = Solution::infeasible(why);
             return;
         }
-        let first_guess = self.cell.price_at_share((slack_w / self.cell.least_power_w()).ln());
-        // Log–log slopes lie between −2, at the fold, and −1.
-        let search = PriceSearch { tolerance: 1e-12, bracket: tolerance::ROOT, stride: 20.0 };
-        let found = price_of_budget(search, slack_w, first_guess, |ln_price| {
-            self.cell.power_over(ln_price)
-        });
-        solution.iterations = found.iterations;
-        solution.price_hz_per_w = found.ln_price.exp();
+        // If there is power left when no user can use more, power has no price.
+        if self.cell.share_to_the_end() && self.cell.over_power_w() <= slack_w {
+            (solution.iterations, solution.price_hz_per_w) = (0, 0.0);
+        } else {
+            let first_guess = self.cell.price_at_share((slack_w / self.cell.least_power_w()).ln());
+            // Log–log slopes lie between −2, at the fold, and −1.
+            let search = PriceSearch { tolerance: 1e-12, bracket: tolerance::ROOT, stride: 20.0 };
+            let found = price_of_budget(search, slack_w, first_guess, |ln_price| {
+                self.cell.power_over(ln_price)
+            });
+            solution.iterations = found.iterations;
+            solution.price_hz_per_w = found.ln_price.exp();
+        }
         // Uses the whole budget, up to rounding.
         let scale = slack_w / self.cell.over_power_w();
         let (total_hz, gap_hz) =

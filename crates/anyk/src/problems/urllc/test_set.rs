@@ -229,10 +229,9 @@ fn availability_as_coded(problem: &Urllc, allocation: &UrllcAllocation, epsilon_
 /// QoS constraint of a user whose base station codes for `ε_c = ε_D/2`; the queue may use the rest of the loss,
 /// `ε_q = ε_max − ε_D/2`.
 struct AsCoded {
-    /// Class with half its loss equal to `ε_q`, so that its `θ` and `S^E` are those of the user.
+    /// Class with half its loss equal to `ε_q`, so that its `θ` and `S^E` are those of the user, and with the
+    /// `Q_G⁻¹` of `ε_D/2`.
     queue: Qos,
-    /// Difference of `Q_G⁻¹` between `ε_D/2` and that half, times `κ`.
-    more_back_off: f64,
 }
 
 impl AsCoded {
@@ -241,18 +240,13 @@ impl AsCoded {
         let service = qos.service();
         let coded = ServiceClass { epsilon: epsilon_d, ..service };
         let queue = ServiceClass { epsilon: 2.0 * service.epsilon - epsilon_d, ..service };
-        let queue = (queue.epsilon > 0.0).then(|| qos.with_service(queue))?;
-        let quantiles = coded.decoding_quantile() - queue.service().decoding_quantile();
-        Some(Self { more_back_off: queue.kappa() * quantiles, queue })
+        (queue.epsilon > 0.0).then(|| Self { queue: qos.with_service(queue).coded_for(coded) })
     }
 
     fn is_served(&self, received_w: f64, bandwidth_hz: f64) -> bool {
-        if !(received_w > 0.0 && bandwidth_hz > 0.0) {
-            return false;
-        }
-        let uses = bandwidth_hz * self.queue.ln_uses_scale().exp();
-        let margin = self.queue.margin(received_w.ln(), bandwidth_hz.ln()).value;
-        margin - self.more_back_off * uses.sqrt() >= 0.0
+        received_w > 0.0
+            && bandwidth_hz > 0.0
+            && self.queue.margin(received_w.ln(), bandwidth_hz.ln()).value >= 0.0
     }
 }
 

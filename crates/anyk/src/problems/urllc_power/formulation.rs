@@ -6,7 +6,8 @@ use crate::core::{
 use crate::framework::{Error, Infeasibility, check_amounts};
 use crate::invalid::Invalid;
 use crate::problems::urllc::{
-    UrllcAllocation, check_range, details, features, missed, outside_lines, user_inputs, work,
+    UrllcAllocation, check_range, details, features, missed, outside_lines, outside_rate_formula,
+    user_inputs, work,
 };
 use crate::problems::urllc_power::UrllcPower;
 
@@ -92,6 +93,10 @@ impl Formulation for UrllcPower {
         });
         outside_lines(&facts, &mut text);
         Ok(Report { details, facts, text, row: Vec::new() })
+    }
+
+    fn warning(&self, given: &Allocation) -> Option<String> {
+        outside_rate_formula(self.cell(), given)
     }
 
     fn budgets(&self) -> Facts {

@@ -1,0 +1,211 @@
+//! The paper's comparison in a cell in which its rate formula holds: at least 100 channel uses in a frame, and at most
+//! the spectral efficiency of 256-QAM. In the paper's own cell a user has six to ten channel uses at about 19 bit/s/Hz.
+
+use crate::entry::{AVAILABLE, BASELINE, OUR_TRAINING};
+use crate::lab::equal_power_on;
+use crate::price::price_runs;
+use crate::verdict::covering;
+use crate::{EntryResult, Lab, TEST_SEED, our_entries};
+use anyk::Config;
+use anyk::framework::{Claim, Error, Holds, Method, Quietly, Session, Table, Value};
+use anyk::problems::urllc::{TestSet, train_price_policy};
+use anyk::row;
+
+/// Parameters of the cell, with their sources.
+const CELL: &str = include_str!("../../../examples/valid-cell.toml");
+const SIZES: [usize; 10] = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000];
+/// Samples and steps of the FNN by default: it has as many inputs as the largest cell has users, and one run takes minutes in full.
+const FNN: (usize, u64) = (2_000, 200);
+/// Largest extra bandwidth, in percent, at which a policy counts as generalizing.
+const NEAR_PERCENT: f64 = 10.0;
+/// Methods of the paper that are compared, by their places in table VI.
+const METHODS: [usize; 3] = [0, 1, 3];
+/// Runs of each method by default.
+const RUNS: u64 = 3;
+
+pub(crate) fn tables(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
+    let config = Config::from_toml(CELL).map_err(Error::other)?;
+    let runs = lab.trainings_or(10, RUNS);
+    let mut lab = lab.elsewhere(&config)?.with_trainings(runs);
+    let test = TestSet::draw(&lab.system, &SIZES, lab.cells, TEST_SEED)?;
+    let entries = our_entries(lab.effort);
+    let mut rows = Vec::new();
+    for mut entry in METHODS.map(|place| entries[place].clone()) {
+        let is_fnn = entry.settings.method == Method::Fnn;
+        let result = if is_fnn {
+            let (samples, steps) = (entry.settings.samples, entry.settings.steps());
+            let short = lab.effort.of([FNN, FNN, (samples, steps)]);
+            (entry.settings.samples, entry.settings.recipe.steps) = (short.0, Some(short.1));
+            // It has no outputs for larger cells than those of its training.
+            lab.results(&entry)?
+        } else {
+            lab.results_on(&entry, &test, "valid cell")?
+        };
+        rows.push(Row::new(&entry.label, &result));
+    }
+    let [runs] = price_runs(&lab, &test, &"valid cell", |run| {
+        let settings = lab.price_settings(100 + run);
+        let quietly = Quietly(lab.observer);
+        Ok([train_price_policy(&lab.system, &settings, &mut Session::new(&quietly))?])
+    })?;
+    rows.push(Row::new(PRICE, &EntryResult { runs, diverged: 0 }));
+    let equal = equal_power_on(&test)?;
+    rows.push(Row::new(BASELINE, &equal));
+    let mhz = |size: &usize| {
+        let row = equal.runs.iter().flat_map(|run| &run.sizes).find(|row| row.k == *size);
+        Value::formatted([row.map_or(f64::NAN, |row| row.optimum_mhz)], "{:.3}")
+    };
+    let optimum = row!["exact optimum (MHz)"; SIZES.iter().map(mhz)];
+    Ok(vec![Table {
+        name: "valid-cell".into(),
+        title: "Extra bandwidth (availability) of each method in a cell in which the rate formula holds".into(),
+        note: format!(
+            "The cell is examples/valid-cell.toml: packets of 255 bytes, frames of 0.5 ms, and at most 7.4063 bit/s/Hz \
+             in each fading state. Every optimal allocation has at least 100 channel uses per frame. Each figure is \
+             the {}, in percent of the optimum, with the share of users served in brackets. The networks are \
+             {OUR_TRAINING}; by default the FNN has {} samples and {} steps, and it applies to K up to 200.",
+            lab.rule(),
+            FNN.0,
+            FNN.1,
+        ),
+        columns: row![
+            "method";
+            SIZES.map(|size| (format!("K = {size}"), "%", "{:+.2} ({:.2})"))
+        ],
+        rows: std::iter::once(optimum).chain(rows.iter().map(Row::values)).collect(),
+        claims: covering(claims(&rows), &format!("{}, the cell of this study", lab.covers())),
+        ..Table::default()
+    }])
+}
+
+/// Label of the price policy.
+const PRICE: &str = "price";
+
+/// Extra bandwidth in percent and availability of a method at each size that it applies to.
+struct Row {
+    label: String,
+    figures: Vec<(usize, f64, f64)>,
+}
+
+impl Row {
+    fn new(label: &str, result: &EntryResult) -> Self {
+        let sizes = result.runs.first().map(|run| run.sizes.as_slice()).unwrap_or_default();
+        let figures = sizes
+            .iter()
+            .map(|size| (size.k, result.gap_percent(size.k), result.availability(size.k)));
+        Self { label: label.to_owned(), figures: figures.collect() }
+    }
+
+    fn values(&self) -> Vec<Value> {
+        let at = |size: usize| {
+            let (_, gap, availability) = *self.figures.iter().find(|figure| figure.0 == size)?;
+            // Rejected cells have no bandwidth to compare, and a rounding error is not a negative value.
+            (gap > -99.0).then(|| [if gap.abs() < 5e-3 { 0.0 } else { gap }, availability])
+        };
+        row![self.label.clone(); SIZES.map(at)]
+    }
+
+    fn serves(&self) -> bool {
+        !self.figures.is_empty() && self.figures.iter().all(|figure| figure.2 >= AVAILABLE)
+    }
+
+    /// Largest extra bandwidth over all sizes, in percent.
+    fn worst(&self) -> f64 {
+        self.figures.iter().map(|figure| figure.1).fold(f64::NEG_INFINITY, f64::max)
+    }
+
+    fn words(&self) -> String {
+        let lowest = self.figures.iter().map(|figure| figure.2).fold(1.0, f64::min);
+        format!(
+            "{}: lowest A_K {lowest:.2}, extra bandwidth up to {:.2} %",
+            self.label,
+            self.worst()
+        )
+    }
+}
+
+/// Returns the paper's conclusions and those about the price policy, with verdicts from the figures.
+fn claims(rows: &[Row]) -> Vec<Claim> {
+    let of = |label: &str| rows.iter().find(|row| row.label.starts_with(label));
+    let words = |labels: &[&str]| -> String {
+        let found = labels.iter().filter_map(|label| of(label)).map(Row::words);
+        found.collect::<Vec<String>>().join("; ")
+    };
+    let is = |label: &str, holds: &dyn Fn(&Row) -> bool| of(label).is_some_and(holds);
+    let (p_gnn, others) = ("P-GNN", ["M-GNN", "FNN"]);
+    let pairs = || {
+        of(p_gnn).into_iter().zip(of(BASELINE)).flat_map(|(one, equal)| {
+            let both = |figure: &(usize, f64, f64)| {
+                let equal = equal.figures.iter().find(|other| other.0 == figure.0)?;
+                Some(figure.1 < equal.1)
+            };
+            one.figures.iter().filter_map(both).collect::<Vec<bool>>()
+        })
+    };
+    let less = pairs().filter(|less| *less).count();
+    vec![
+        Claim::paper(
+            "Where the rate formula holds, P-GNN trained at K = 10 serves every user at every K",
+            words(&[p_gnn]),
+            Holds::from(is(p_gnn, &Row::serves)),
+        ),
+        Claim::paper(
+            format!(
+                "Where the rate formula holds, P-GNN needs at most {NEAR_PERCENT} % extra bandwidth at every K"
+            ),
+            words(&[p_gnn]),
+            Holds::from(is(p_gnn, &|row| row.worst() <= NEAR_PERCENT)),
+        ),
+        Claim::paper(
+            "Where the rate formula holds, M-GNN trained at K = 10 and FNN do not serve every user at every K, or need \
+             much more bandwidth",
+            words(&others),
+            Holds::in_all(
+                others.map(|label| is(label, &|row| !row.serves() || row.worst() > NEAR_PERCENT)),
+            ),
+        ),
+        Claim::own(
+            "Where the rate formula holds, P-GNN needs less bandwidth than equal power with exact bandwidths",
+            format!("at {less} of {} sizes; {}", pairs().count(), words(&[p_gnn, BASELINE])),
+            Holds::in_all(pairs()),
+        ),
+        Claim::own(
+            "Where the rate formula holds, the price policy serves every user within 0.2 % of the optimum at every K",
+            words(&[PRICE]),
+            Holds::from(is(PRICE, &|row| row.serves() && row.worst() <= 0.2)),
+        ),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn verdicts_follow_the_figures() {
+        let row = |label: &str, gap: f64, availability: f64| Row {
+            label: label.to_owned(),
+            figures: vec![(10, 0.1, 1.0), (1000, gap, availability)],
+        };
+        let holds = |p_gnn: (f64, f64), price: f64| -> Vec<Holds> {
+            let rows = [
+                row("P-GNN", p_gnn.0, p_gnn.1),
+                row("M-GNN^10", -50.0, 0.0),
+                row("FNN", 3.0, 1.0),
+                row(PRICE, price, 1.0),
+                row(BASELINE, 7.0, 1.0),
+            ];
+            claims(&rows).into_iter().map(|claim| claim.holds).collect()
+        };
+        use Holds::{No, Partly, Yes};
+        assert_eq!(holds((5.0, 1.0), 0.1), [Yes, Yes, Partly, Partly, Yes]);
+        assert_eq!(holds((12.0, 0.9), 0.3), [No, No, Partly, No, No]);
+    }
+
+    #[test]
+    fn the_cell_is_valid() {
+        let config = Config::from_toml(CELL).unwrap();
+        assert_eq!(config.cell.max_spectral_efficiency, Some(7.4063));
+        config.validate().unwrap();
+    }
+}
