@@ -221,7 +221,7 @@ def test_what_is_no_sound_model_is_refused(tmp_path: Path) -> None:
     raw[-3] ^= 1
     broken = tmp_path / "broken.safetensors"
     broken.write_bytes(raw)
-    with pytest.raises(ValueError, match="broken.safetensors: its checksum does not fit"):
+    with pytest.raises(ValueError, match="broken.safetensors: its checksum does not match"):
         from_model(broken)
     for content in (b"", b"12345678", b"\x10\0\0\0\0\0\0\0not json at all!", bytes(100)):
         broken.write_bytes(content)

@@ -43,9 +43,15 @@ impl ClosedForm {
     }
 }
 
-/// Returns an output layer as JSON, as in model files.
-fn as_in_files(output: Output) -> String {
-    serde_json::to_string(&output).unwrap_or_default()
+/// Returns the name of an output layer in model files.
+fn name_in_files(output: Output) -> String {
+    let name = match output {
+        Output::Elementwise(_) => "elementwise",
+        Output::Softmax => "softmax",
+        Output::SumNormalisation => "sum-normalisation",
+        Output::Pretrained => "pretrained",
+    };
+    name.to_owned()
 }
 
 /// Settings of a training run: equal settings and seeds give equal parameters, bit for bit.
@@ -131,7 +137,7 @@ impl ClosedFormSettings {
                 }
                 if self.output != Output::Elementwise(Activation::Identity) {
                     let expected = "none for (P5), whose powers do not share a budget";
-                    return fail("output", as_in_files(self.output), expected);
+                    return fail("output", name_in_files(self.output), expected);
                 }
             }
             ClosedForm::EqualBandwidth { rate_bps } => {
@@ -141,7 +147,7 @@ impl ClosedFormSettings {
                 }
                 if !matches!(self.output, Output::Softmax | Output::SumNormalisation) {
                     let expected = "softmax or sum-normalisation";
-                    return fail("output", as_in_files(self.output), expected);
+                    return fail("output", name_in_files(self.output), expected);
                 }
             }
         }
