@@ -31,7 +31,7 @@ impl Fading {
 }
 
 /// Nodes `g_i` and weights `w_i` (with sum 1) such that `E_g[f(g)] ≈ Σ w_i f(g_i)`: for `g ~ Gamma(N_t, 1)`, for any
-/// [`FadingLaw`](crate::channel::FadingLaw), or for the empirical distribution of
+/// [`FadingLaw`], or for the empirical distribution of
 /// [`FadingSamples`](crate::channel::FadingSamples).
 ///
 /// ```
