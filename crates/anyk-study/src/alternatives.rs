@@ -132,7 +132,8 @@ fn figures(result: &EntryResult, sizes: &[usize]) -> Vec<Vec<f64>> {
         let shown = [result.availability(size), result.gap_percent(size)];
         let [(lowest, _), (_, most)] = result.spread(size);
         let worst = [lowest, most];
-        if worst == shown { shown.to_vec() } else { [shown, worst].concat() }
+        let differs = shown.iter().zip(worst).any(|(one, other)| one.total_cmp(&other).is_ne());
+        if differs { [shown, worst].concat() } else { shown.to_vec() }
     };
     sizes.iter().map(at_size).collect()
 }
