@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::outer::train_with_exact_law;
+use crate::shown::with_range;
 use anyk::System;
 use anyk::core::Policy;
 use anyk::framework::{Method, Observer, PretrainSettings, Session, Silent, TrainError};
@@ -65,7 +66,7 @@ pub enum Outer {
 }
 
 /// Description of networks that are trained with the preset fast.
-pub(crate) const OUR_TRAINING: &str = "the paper's networks trained with AnyK's preset fast";
+pub(crate) const OUR_TRAINING: &str = "the paper's networks with our training (preset fast)";
 
 /// Training with given settings; each run has its own seed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -243,17 +244,27 @@ impl EntryResult {
         second_worst(self.column(size, |result| result.gap_percent)).unwrap_or(f64::NAN)
     }
 
+    /// Returns the availability at a size, followed by the range over all runs.
+    pub(crate) fn availability_with_range(&self, size: usize) -> Vec<f64> {
+        with_range(self.availability(size), &self.column(size, |result| result.availability))
+    }
+
+    /// Returns the extra bandwidth at a size in percent, followed by the range over all runs.
+    pub(crate) fn gap_with_range(&self, size: usize) -> Vec<f64> {
+        with_range(self.gap_percent(size), &self.column(size, |result| result.gap_percent))
+    }
+
     /// Returns the smallest and largest availability, then extra bandwidth, of the runs at a size.
     pub fn spread(&self, size: usize) -> [(f64, f64); 2] {
-        let ends = |values: Vec<f64>| {
-            values.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), &value| {
-                (low.min(value), high.max(value))
-            })
-        };
         [
-            ends(self.column(size, |result| result.availability)),
+            self.availability_range(Count::EqualHalves, size),
             ends(self.column(size, |result| result.gap_percent)),
         ]
+    }
+
+    /// Returns the smallest and largest availability of the runs at a size by a criterion.
+    pub(crate) fn availability_range(&self, count: Count, size: usize) -> (f64, f64) {
+        ends(self.column(size, |result| count.of(result)))
     }
 
     /// Mean duration of a run, in seconds.
@@ -275,6 +286,12 @@ impl EntryResult {
         let results = self.runs.iter().flat_map(|run| &run.sizes);
         results.filter(|result| result.k == size).map(value).collect()
     }
+}
+
+/// Returns the smallest and largest of some values.
+fn ends(values: Vec<f64>) -> (f64, f64) {
+    let start = (f64::INFINITY, f64::NEG_INFINITY);
+    values.into_iter().fold(start, |(low, high), value| (low.min(value), high.max(value)))
 }
 
 #[cfg(test)]

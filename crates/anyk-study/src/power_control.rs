@@ -5,7 +5,7 @@ use rayon::prelude::*;
 
 use crate::pictures::{self, DENSE_RATES, FIELD_RATES};
 use crate::shown::with_range;
-use crate::verdict::{Trend, covering};
+use crate::verdict::{Trend, covering, runs_words};
 use crate::{Effort, Lab, TEST_SEED};
 use anyk::channel::D2dField;
 use anyk::framework::{Chart, Claim, Counted, Error, Series, Stored, Table, Value};
@@ -158,6 +158,12 @@ fn table(lab: &Lab<'_>, plan: &Plan, runs: u64) -> Result<Table, Error> {
             results.iter().zip(&figures).map(|(result, &figure)| (result.k as f64, figure));
         curves.push(Series::solid(plan_row.label.clone(), points.collect()));
     }
+    let counts = counts(lab, plan);
+    let full = results.iter().zip(&counts).map(|(result, &(_, samples))| {
+        lab.go_on()?;
+        full_power_percent(&plan.scenario, result, samples)
+    });
+    rows.push(row![FULL_POWER; full.collect::<Result<Vec<f64>, Error>>()?]);
     let mut others = Vec::new();
     for (label, figure) in baselines {
         let points = results.iter().filter_map(|result| Some((result.k as f64, figure(result)?)));
@@ -179,7 +185,7 @@ fn table(lab: &Lab<'_>, plan: &Plan, runs: u64) -> Result<Table, Error> {
         pictures: vec![pictures::of_rates(subject, picture, &curves, others)],
         claims: covering(
             claims(plan, &results, &shown),
-            &format!("{}; {runs} runs of each network", sizes(&results)),
+            &format!("{}; {} of each network", sizes(&results), runs_words(runs)),
         ),
         note: note(plan, &results, runs),
         columns: row![
@@ -286,7 +292,13 @@ fn schedules_claim(priced: f64, scheduled: f64, best: f64) -> Claim {
 
 /// Returns the note, which says how the figures were measured.
 fn note(plan: &Plan, results: &[PowerSizeResult], runs: u64) -> String {
-    let rule = if runs >= SECOND_WORST_FROM { "second worst" } else { "worst" };
+    let rule = match runs {
+        1 => "from one run".to_owned(),
+        SECOND_WORST_FROM.. => {
+            format!("the second worst of {runs} runs, with the worst and the best in brackets")
+        }
+        _ => format!("the worst of {runs} runs, with the worst and the best in brackets"),
+    };
     let more = if plan.scenario == Scenario::Dense {
         let improved = results.iter().map(|result| result.greedy_improved_percent);
         format!(
@@ -299,7 +311,7 @@ fn note(plan: &Plan, results: &[PowerSizeResult], runs: u64) -> String {
         "At constant density, the number of neighbors of a link does not depend on K.".to_owned()
     };
     format!(
-        "Each figure is the {rule} of {runs} runs, with the worst and the best in brackets, on networks of seed \
+        "Each figure is {rule}, on networks of seed \
          {TEST_SEED}. WMMSE runs 100 iterations from full power. A network generalizes if its sum rate is at least \
          {GENERALIZES_PERCENT:.0} % of WMMSE's. {more}"
     )
@@ -339,17 +351,37 @@ fn train(lab: &Lab<'_>, plan: &Plan, runs: u64) -> Result<Vec<PowerPolicy>, Erro
     Ok(policies)
 }
 
+/// Sizes, and the number of networks of each.
+fn counts(lab: &Lab<'_>, plan: &Plan) -> Vec<(usize, u64)> {
+    let count =
+        |&(size, counts): &(usize, [u64; 2])| (size, lab.effort.of([2, counts[1], counts[0]]));
+    plan.sizes.iter().map(count).collect()
+}
+
+/// Label of the trivial baseline.
+pub(crate) const FULL_POWER: &str = "full power";
+
+/// Returns the mean sum rate of full power on the networks of a result, in percent of WMMSE's.
+pub(crate) fn full_power_percent(
+    scenario: &Scenario,
+    result: &PowerSizeResult,
+    samples: u64,
+) -> Result<f64, Error> {
+    let rate = |index: u64| -> Result<f64, Error> {
+        let network = scenario.draw(TEST_SEED, result.k, index).map_err(Error::other)?;
+        Ok(network.sum_rate_bits(&vec![1.0; result.k]))
+    };
+    let rates = (0..samples).into_par_iter().map(rate).collect::<Result<Vec<f64>, Error>>()?;
+    Ok(100.0 * rates.iter().sum::<f64>() / (samples as f64 * result.wmmse_bits))
+}
+
 /// Measures all policies at each size; results of each size are cached.
 fn measure(
     lab: &Lab<'_>,
     plan: &Plan,
     policies: &[PowerPolicy],
 ) -> Result<Vec<PowerSizeResult>, Error> {
-    let counts: Vec<(usize, u64)> = plan
-        .sizes
-        .iter()
-        .map(|&(size, counts)| (size, lab.effort.of([2, counts[1], counts[0]])))
-        .collect();
+    let counts = counts(lab, plan);
     let all = counts.iter().map(|count| count.1).sum();
     let records: Vec<_> = policies.iter().map(Stored::record).collect();
     let measure = |&(size, samples): &(usize, u64)| -> Result<Vec<PowerSizeResult>, Error> {
