@@ -134,7 +134,7 @@ static PAGES: [Page; 16] = [
             Commands(
                 "The exact optimum compared with Python",
                 "“tables” is AnyK's method in Python, so it is the fair comparison. “scipy” is the usual Python code: \
-                 it solves for each bandwidth by Newton's method, without tables ([details](../../bench/README.md)).",
+                 it solves for each bandwidth by Newton's method, without tables (details: `bench/README.md`).",
                 &["cargo xtask compare"],
                 100.0,
             ),
@@ -158,7 +158,7 @@ static PAGES: [Page; 16] = [
         parts: &[Commands(
             "The package compared with Rust, SciPy and CVXPY",
             "The first table shows the cost of calling AnyK from Python. The others solve the same problems with other \
-             packages ([details](../../bench/README.md)).",
+             packages (details: `bench/README.md`).",
             &["cargo xtask compare python"],
             240.0,
         )],
@@ -288,8 +288,9 @@ impl Run {
             let (name, all) = (part.name(), missing.len());
             println!("== {place} of {all}: {name}; about {minutes:.0} minutes left");
             let started = Instant::now();
-            self.measure_part(part)?;
-            fs::write(self.work.join("done").join(&name), &self.sources)?;
+            if self.measure_part(part)? {
+                fs::write(self.work.join("done").join(&name), &self.sources)?;
+            }
             planned += part.seconds();
             taken += started.elapsed().as_secs_f64();
             left -= part.seconds();
@@ -297,7 +298,9 @@ impl Run {
         Ok(())
     }
 
-    fn measure_part(&self, part: &Part) -> Result<()> {
+    /// Measures a part. Returns false if a command fails, for example because Python packages cannot be installed; the
+    /// page then says so, and the next run tries again.
+    fn measure_part(&self, part: &Part) -> Result<bool> {
         match part {
             Study(name, _) => {
                 let full: &[&str] = if self.full { &["--full"] } else { &[] };
@@ -309,12 +312,17 @@ impl Run {
                 }
             }
             Commands(_, _, lines, _) | FullCommands(_, _, lines, _) => {
-                let shown =
-                    lines.iter().map(|line| self.shown(line)).collect::<Result<String>>()?;
-                fs::write(self.work.join(format!("{}.txt", part.name())), shown)?;
+                let shown = lines.iter().map(|line| self.shown(line)).collect::<Result<String>>();
+                let path = self.work.join(format!("{}.txt", part.name()));
+                if let Err(error) = &shown {
+                    println!("== SKIPPED: {error:#}");
+                    fs::write(path, "Not measured: the command failed on this machine.\n")?;
+                    return Ok(false);
+                }
+                fs::write(path, shown?)?;
             }
         }
-        Ok(())
+        Ok(true)
     }
 
     /// Runs a command in the working folder, and returns it with its output.

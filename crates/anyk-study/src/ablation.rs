@@ -85,8 +85,9 @@ pub(crate) fn tables(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
         (small_sizes(), "the paper's, on K even in ln K"),
     ]
     .map(|(pretraining, words)| (Entry { pretraining, ..paper.clone() }, words));
-    let laws = ways.each_ref().map(|way| way.0.clone());
-    lab.prepare_laws(&[&[paper.clone()], &laws[..]].concat())?;
+    let laws: Vec<Entry> =
+        [&paper].into_iter().chain(ways.iter().map(|way| &way.0)).cloned().collect();
+    lab.prepare_laws(&laws)?;
     let mut anew = paper.clone();
     anew.settings.recipe.stored_draws = 256;
     let [start, count, scale] = [STARTS[0].1, PER[0].1, SCALES[0].1];
