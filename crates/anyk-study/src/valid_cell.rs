@@ -15,13 +15,13 @@ use anyk::row;
 const CELL: &str = include_str!("../../../examples/valid-cell.toml");
 const SIZES: [usize; 10] = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000];
 /// Samples and steps of the FNN by default: it has as many inputs as the largest cell has users, and one run takes minutes in full.
-const FNN: (usize, u64) = (2_000, 200);
+const FNN: (usize, u64) = (1_000, 100);
 /// Largest extra bandwidth, in percent, at which a policy counts as generalizing.
 const NEAR_PERCENT: f64 = 10.0;
 /// Methods of the paper that are compared, by their places in table VI.
 const METHODS: [usize; 3] = [0, 1, 3];
 /// Runs of each method by default.
-const RUNS: u64 = 3;
+const RUNS: u64 = 2;
 
 pub(crate) fn tables(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
     let config = Config::from_toml(CELL).map_err(Error::other)?;
@@ -55,6 +55,10 @@ pub(crate) fn tables(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
         let row = equal.runs.iter().flat_map(|run| &run.sizes).find(|row| row.k == *size);
         Value::formatted([row.map_or(f64::NAN, |row| row.optimum_mhz)], "{:.3}")
     };
+    let covers = format!(
+        "K = 1 to 1000 (FNN: 1 to 200) in the cell of this study, {runs} runs with preset fast, {} cells for each K",
+        lab.cells
+    );
     let optimum = row!["exact optimum (MHz)"; SIZES.iter().map(mhz)];
     Ok(vec![Table {
         name: "valid-cell".into(),
@@ -73,7 +77,7 @@ pub(crate) fn tables(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
             SIZES.map(|size| (format!("K = {size}"), "%", "{:+.2} ({:.2})"))
         ],
         rows: std::iter::once(optimum).chain(rows.iter().map(Row::values)).collect(),
-        claims: covering(claims(&rows), &format!("{}, the cell of this study", lab.covers())),
+        claims: covering(claims(&rows), &covers),
         ..Table::default()
     }])
 }
@@ -90,9 +94,9 @@ struct Row {
 impl Row {
     fn new(label: &str, result: &EntryResult) -> Self {
         let sizes = result.runs.first().map(|run| run.sizes.as_slice()).unwrap_or_default();
-        let figures = sizes.iter().map(|size| {
-            (size.k, result.gap_percent(size.k), result.availability(size.k))
-        });
+        let figures = sizes
+            .iter()
+            .map(|size| (size.k, result.gap_percent(size.k), result.availability(size.k)));
         Self { label: label.to_owned(), figures: figures.collect() }
     }
 
@@ -116,7 +120,11 @@ impl Row {
 
     fn words(&self) -> String {
         let lowest = self.figures.iter().map(|figure| figure.2).fold(1.0, f64::min);
-        format!("{}: lowest A_K {lowest:.2}, extra bandwidth up to {:.2} %", self.label, self.worst())
+        format!(
+            "{}: lowest A_K {lowest:.2}, extra bandwidth up to {:.2} %",
+            self.label,
+            self.worst()
+        )
     }
 }
 
@@ -129,13 +137,15 @@ fn claims(rows: &[Row]) -> Vec<Claim> {
     };
     let is = |label: &str, holds: &dyn Fn(&Row) -> bool| of(label).is_some_and(holds);
     let (p_gnn, others) = ("P-GNN", ["M-GNN", "FNN"]);
-    let pairs = || of(p_gnn).into_iter().zip(of(BASELINE)).flat_map(|(one, equal)| {
-        let both = |figure: &(usize, f64, f64)| {
-            let equal = equal.figures.iter().find(|other| other.0 == figure.0)?;
-            Some(figure.1 < equal.1)
-        };
-        one.figures.iter().filter_map(both).collect::<Vec<bool>>()
-    });
+    let pairs = || {
+        of(p_gnn).into_iter().zip(of(BASELINE)).flat_map(|(one, equal)| {
+            let both = |figure: &(usize, f64, f64)| {
+                let equal = equal.figures.iter().find(|other| other.0 == figure.0)?;
+                Some(figure.1 < equal.1)
+            };
+            one.figures.iter().filter_map(both).collect::<Vec<bool>>()
+        })
+    };
     let less = pairs().filter(|less| *less).count();
     vec![
         Claim::paper(
@@ -144,7 +154,9 @@ fn claims(rows: &[Row]) -> Vec<Claim> {
             Holds::from(is(p_gnn, &Row::serves)),
         ),
         Claim::paper(
-            format!("Where the rate formula holds, P-GNN needs at most {NEAR_PERCENT} % extra bandwidth at every K"),
+            format!(
+                "Where the rate formula holds, P-GNN needs at most {NEAR_PERCENT} % extra bandwidth at every K"
+            ),
             words(&[p_gnn]),
             Holds::from(is(p_gnn, &|row| row.worst() <= NEAR_PERCENT)),
         ),
@@ -152,7 +164,9 @@ fn claims(rows: &[Row]) -> Vec<Claim> {
             "Where the rate formula holds, M-GNN trained at K = 10 and FNN do not serve every user at every K, or need \
              much more bandwidth",
             words(&others),
-            Holds::in_all(others.map(|label| is(label, &|row| !row.serves() || row.worst() > NEAR_PERCENT))),
+            Holds::in_all(
+                others.map(|label| is(label, &|row| !row.serves() || row.worst() > NEAR_PERCENT)),
+            ),
         ),
         Claim::own(
             "Where the rate formula holds, P-GNN needs less bandwidth than equal power with exact bandwidths",

@@ -11,8 +11,8 @@ use rayon::prelude::*;
 
 use super::answer::{Denied, Served, WARNING, plain_json};
 use super::{
-    Allocation, Allotment, Allotments, Answer, Fact, Formulating, Instance, Outcome, Policy, Problem,
-    Reader, Record, Reference, Report, Reporting, Status, Verdict,
+    Allocation, Allotment, Allotments, Answer, Fact, Formulating, Instance, Outcome, Policy,
+    Problem, Reader, Record, Reference, Report, Reporting, Status, Verdict,
 };
 use crate::exchange::{Batch, Documents, Extra, Input, InputError, name_of};
 use crate::framework::{Error, Infeasibility, Unjudged};

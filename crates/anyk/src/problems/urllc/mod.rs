@@ -42,7 +42,8 @@ pub use cell_policy::CellPolicy;
 pub use certificate::{Certificate, Certifier};
 pub use equal_power::{EqualPower, equal_power};
 pub(crate) use formulation::{
-    check_range, details, features, missed, outside_lines, outside_rate_formula, power_shortfall, user_inputs, work,
+    check_range, details, features, missed, outside_lines, outside_rate_formula, power_shortfall,
+    user_inputs, work,
 };
 pub(crate) use fully_connected::fnn_input;
 pub(crate) use in_cells::add_outside;

@@ -6,8 +6,8 @@ use crate::core::{
 use crate::framework::{Error, Infeasibility, check_amounts};
 use crate::invalid::Invalid;
 use crate::problems::urllc::{
-    UrllcAllocation, check_range, details, features, missed, outside_lines,
-    outside_rate_formula, user_inputs, work,
+    UrllcAllocation, check_range, details, features, missed, outside_lines, outside_rate_formula,
+    user_inputs, work,
 };
 use crate::problems::urllc_power::UrllcPower;
 
