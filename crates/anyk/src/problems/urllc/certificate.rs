@@ -24,12 +24,21 @@ impl Certificate {
     }
 }
 
+/// Bandwidth up to which any bandwidth of at least `b(u)` meets the QoS. Under a largest spectral efficiency, `M` may
+/// have more than one maximum, so that nothing follows from `b(u)`.
+fn sufficient_up_to_hz(bandwidth: &KnownBandwidth) -> f64 {
+    match bandwidth.qos().max_spectral_efficiency() {
+        None => bandwidth.max_bandwidth_hz(),
+        Some(_) => 0.0,
+    }
+}
+
 /// Certifies allocations for a known fading distribution.
 ///
 /// Between `b(u)` and the bandwidth at the fold, the QoS holds: `M(z, v)` has one maximum over `z`, which
 /// increases with `v`, and the fold's `z` lies between its two roots for every `v` above that of the fold. In
 /// this range, a look-up in the certified table of `b`, rounded up by its error bound, is therefore sufficient.
-/// Beyond it, the margin is evaluated by quadrature.
+/// Beyond it, and under a largest spectral efficiency, the margin is evaluated by quadrature.
 #[derive(Debug, Clone, Default)]
 pub struct Certifier {
     curves: Curves,
@@ -96,7 +105,7 @@ impl Certifier {
             // NaN does not count as enough.
             let enough = *given_hz >= needed_hz;
             let holds = enough
-                && (*given_hz <= bandwidth.max_bandwidth_hz()
+                && (*given_hz <= sufficient_up_to_hz(bandwidth)
                     || bandwidth.qos().margin(received_w.ln(), given_hz.ln()).value >= 0.0);
             if !holds {
                 // A difference due to rounding is corrected, but not counted.

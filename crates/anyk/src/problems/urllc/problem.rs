@@ -120,6 +120,7 @@ pub(crate) static ANSWER_FIELDS: &[&str] = &[
     "in_distribution",
     "out_of_range",
     "guarantee",
+    "warning",
     "max_bandwidth_hz",
     "price_w_per_hz",
     "kkt_residual",
