@@ -25,8 +25,7 @@ const RUNS: u64 = 2;
 
 pub(crate) fn tables(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
     let config = Config::from_toml(CELL).map_err(Error::other)?;
-    let runs = lab.trainings_or(10, RUNS);
-    let mut lab = lab.elsewhere(&config)?.with_trainings(runs);
+    let mut lab = lab.elsewhere(&config)?.with_trainings(lab.trainings_or(10, RUNS));
     let test = TestSet::draw(&lab.system, &SIZES, lab.cells, TEST_SEED)?;
     let entries = our_entries(lab.effort);
     let mut rows = Vec::new();
@@ -56,7 +55,8 @@ pub(crate) fn tables(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
         Value::formatted([row.map_or(f64::NAN, |row| row.optimum_mhz)], "{:.3}")
     };
     let covers = format!(
-        "K = 1 to 1000 (FNN: 1 to 200) in the cell of this study, {runs} runs with preset fast, {} cells for each K",
+        "K = 1 to 1000 (FNN: 1 to 200) in the cell of this study, {} runs with preset fast, {} cells for each K",
+        lab.runs(),
         lab.cells
     );
     let optimum = row!["exact optimum (MHz)"; SIZES.iter().map(mhz)];
