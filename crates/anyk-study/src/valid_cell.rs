@@ -8,14 +8,20 @@ use crate::verdict::covering;
 use crate::{EntryResult, Lab, TEST_SEED, our_entries};
 use anyk::Config;
 use anyk::framework::{Claim, Error, Holds, Method, Quietly, Session, Table, Value};
-use anyk::problems::urllc::{TestSet, train_price_policy};
+use anyk::math::realization_rng;
+use anyk::problems::urllc::{TestSet, Urllc, UrllcSolver, train_price_policy};
 use anyk::row;
 
 /// Parameters of the cell, with their sources.
 const CELL: &str = include_str!("../../../examples/valid-cell.toml");
 const SIZES: [usize; 10] = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000];
-/// Samples and steps of the FNN by default: it has as many inputs as the largest cell has users, and one run takes minutes in full.
+/// Samples and steps of the FNN by default. It has as many inputs as the largest cell has users, and one run takes minutes
+/// in full.
 const FNN: (usize, u64) = (1_000, 100);
+/// Channel uses from which on the normal approximation is meant to hold.
+const LEAST_USES: f64 = 100.0;
+/// Spectral efficiency of 256-QAM, bit/s/Hz.
+const MOST_BITS: f64 = 7.4063;
 /// Largest extra bandwidth, in percent, at which a policy counts as generalizing.
 const NEAR_PERCENT: f64 = 10.0;
 /// Methods of the paper that are compared, by their places in table VI.
@@ -25,8 +31,7 @@ const RUNS: u64 = 2;
 
 pub(crate) fn tables(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
     let config = Config::from_toml(CELL).map_err(Error::other)?;
-    let runs = lab.trainings_or(10, RUNS);
-    let mut lab = lab.elsewhere(&config)?.with_trainings(runs);
+    let mut lab = lab.elsewhere(&config)?.with_trainings(lab.trainings_or(10, RUNS));
     let test = TestSet::draw(&lab.system, &SIZES, lab.cells, TEST_SEED)?;
     let entries = our_entries(lab.effort);
     let mut rows = Vec::new();
@@ -56,16 +61,22 @@ pub(crate) fn tables(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
         Value::formatted([row.map_or(f64::NAN, |row| row.optimum_mhz)], "{:.3}")
     };
     let covers = format!(
-        "K = 1 to 1000 (FNN: 1 to 200) in the cell of this study, {runs} runs with preset fast, {} cells for each K",
+        "K = 1 to 1000 (FNN: 1 to 200) in the cell of this study, {} runs with preset fast, {} cells for each K",
+        lab.runs(),
         lab.cells
     );
     let optimum = row!["exact optimum (MHz)"; SIZES.iter().map(mhz)];
+    let extremes = extremes(&lab)?;
+    let fewest = extremes.iter().map(|of| Value::formatted([of.0], "{:.0}"));
+    let fewest = row!["fewest channel uses of a user at the optimum"; fewest];
+    let mut claims = claims(&rows);
+    claims.insert(0, validity(&extremes));
     Ok(vec![Table {
         name: "valid-cell".into(),
         title: "Extra bandwidth (availability) of each method in a cell in which the rate formula holds".into(),
         note: format!(
             "The cell is examples/valid-cell.toml: packets of 255 bytes, frames of 0.5 ms, and at most 7.4063 bit/s/Hz \
-             in each fading state. Every optimal allocation has at least 100 channel uses per frame. Each figure is \
+             in each fading state. The rate formula is meant for {LEAST_USES} channel uses per frame and more. Each figure is \
              the {}, in percent of the optimum, with the share of users served in brackets. The networks are \
              {OUR_TRAINING}; by default the FNN has {} samples and {} steps, and it applies to K up to 200.",
             lab.rule(),
@@ -76,10 +87,52 @@ pub(crate) fn tables(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
             "method";
             SIZES.map(|size| (format!("K = {size}"), "%", "{:+.2} ({:.2})"))
         ],
-        rows: std::iter::once(optimum).chain(rows.iter().map(Row::values)).collect(),
-        claims: covering(claims(&rows), &covers),
+        rows: [optimum, fewest].into_iter().chain(rows.iter().map(Row::values)).collect(),
+        claims: covering(claims, &covers),
         ..Table::default()
     }])
+}
+
+/// Returns, for each size, the smallest number of channel uses per frame of any user in the optimal allocations of the
+/// test cells, and the largest spectral efficiency in bit/s/Hz.
+fn extremes(lab: &Lab<'_>) -> Result<Vec<(f64, f64)>, Error> {
+    let mut solver = UrllcSolver::default();
+    SIZES
+        .iter()
+        .map(|&size| {
+            let (mut fewest, mut most) = (f64::INFINITY, 0.0);
+            for index in 0..lab.cells {
+                let mut rng = realization_rng(TEST_SEED, size, index);
+                let mut gain =
+                    || lab.system.path_loss().gain(lab.system.road().sample_distance_m(&mut rng));
+                let gains: Vec<f64> = (0..size).map(|_| gain()).collect();
+                let problem = Urllc::uniform(&lab.system, gains).map_err(Error::other)?;
+                let solution = solver.solve(&problem);
+                if solution.outcome.infeasible().is_none() {
+                    let qos = &problem.classes()[0];
+                    for &hz in &solution.allocation.bandwidth_hz {
+                        fewest = f64::min(fewest, qos.channel_uses(hz));
+                        most = f64::max(most, qos.spectral_efficiency(hz));
+                    }
+                }
+            }
+            Ok((fewest, most))
+        })
+        .collect()
+}
+
+/// Returns the claim that the rate formula holds in the optimal allocations.
+fn validity(extremes: &[(f64, f64)]) -> Claim {
+    let fewest = extremes.iter().map(|of| of.0).fold(f64::INFINITY, f64::min);
+    let most = extremes.iter().map(|of| of.1).fold(0.0, f64::max);
+    Claim::own(
+        format!(
+            "Every optimal allocation has at least {LEAST_USES} channel uses and at most {MOST_BITS} bit/s/Hz for each \
+             user"
+        ),
+        format!("at least {fewest:.1} channel uses, at most {most:.4} bit/s/Hz"),
+        fewest >= LEAST_USES && most <= MOST_BITS * (1.0 + 1e-9),
+    )
 }
 
 /// Label of the price policy.

@@ -134,7 +134,7 @@ impl Qos {
         self.ceiling.as_ref().map(|ceiling| ceiling.bits)
     }
 
-    /// The same in nats for each channel use; infinite if there is no limit.
+    /// Largest rate in a fading state, nats for each channel use; infinite if there is no limit.
     pub(crate) fn max_nats(&self) -> f64 {
         self.ceiling.as_ref().map_or(f64::INFINITY, |ceiling| ceiling.nats)
     }

@@ -154,8 +154,8 @@ pub(crate) fn outside_rate_formula(problem: &Urllc, given: &Allocation) -> Optio
     let is_outside = uses < LEAST_USES || efficiency > MOST_EFFICIENCY;
     is_outside.then(|| {
         format!(
-            "outside the range of the rate formula: users have as few as {} channel uses in a frame and need up to {} \
-             bit/s/Hz; it is meant for {LEAST_USES} channel uses or more and at most {MOST_EFFICIENCY} bit/s/Hz",
+            "the rate formula is meant for {LEAST_USES} channel uses or more and {MOST_EFFICIENCY} bit/s/Hz or less; \
+             users have as few as {} and need up to {}",
             short(uses),
             short(efficiency)
         )
