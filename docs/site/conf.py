@@ -67,7 +67,7 @@ autodoc_class_signature = "mixed"
 # Show these types by name, because their definitions are long.
 autodoc_type_aliases = {
     name: name
-    for name in ("ArrayLike", "CostLike", "Option", "Policy", "Progress", "Patient", "Answer", "Floats")
+    for name in ("ArrayLike", "CostLike", "Option", "Policy", "Progress", "PolicySource", "Answer", "Floats")
 }
 python_use_unqualified_type_names = True
 python_maximum_signature_line_length = 100

@@ -22,7 +22,7 @@ const LONG: usize = 50_000;
 
 /// Status and proof of an allocation, or the reason why there is none.
 #[derive(Debug, Clone)]
-pub(crate) struct Worth {
+pub(crate) struct Quality {
     status: &'static str,
     proof: Option<Proof>,
     iterations: Option<usize>,
@@ -30,7 +30,7 @@ pub(crate) struct Worth {
     warning: Option<String>,
 }
 
-impl Worth {
+impl Quality {
     fn new(
         outcome: Outcome,
         instance: &Instance,
@@ -70,7 +70,7 @@ pub(crate) fn warn_once(py: Python<'_>, warning: Option<&str>) -> PyResult<()> {
 pub(crate) struct Allocation {
     amounts: &'static [Column],
     columns: Vec<Py<PyAny>>,
-    worth: Worth,
+    quality: Quality,
 }
 
 impl Allocation {
@@ -78,7 +78,7 @@ impl Allocation {
         py: Python<'_>,
         amounts: &'static [Column],
         columns: Vec<Vec<f64>>,
-        worth: Worth,
+        quality: Quality,
     ) -> PyResult<Self> {
         let mut arrays = Vec::with_capacity(columns.len());
         for (amount, values) in amounts.iter().zip(columns) {
@@ -87,7 +87,7 @@ impl Allocation {
                 _ => PyArray1::from_vec(py, values).into_any().unbind(),
             });
         }
-        Ok(Self { amounts, columns: arrays, worth })
+        Ok(Self { amounts, columns: arrays, quality })
     }
 
     fn column(&self, name: &str) -> Option<&Py<PyAny>> {
@@ -101,32 +101,32 @@ impl Allocation {
     /// Status: `optimal`, `inaccurate`, `converged`, `iteration-limit`, `heuristic` or `learned`.
     #[getter]
     fn status(&self) -> &'static str {
-        self.worth.status
+        self.quality.status
     }
 
     /// Upper bound on `(objective − optimum) / objective`; None if there is no proof.
     #[getter]
     fn duality_gap(&self) -> Option<f64> {
-        self.worth.proof.map(|proof| proof.duality_gap)
+        self.quality.proof.map(|proof| proof.duality_gap)
     }
 
     /// Dual variable of the budget; None if there is no proof.
     #[getter]
     fn price(&self) -> Option<f64> {
-        self.worth.proof.map(|proof| proof.price)
+        self.quality.proof.map(|proof| proof.price)
     }
 
     /// Number of trial prices or iterations of the solver; None for a learned policy.
     #[getter]
     fn iterations(&self) -> Option<usize> {
-        self.worth.iterations
+        self.quality.iterations
     }
 
     /// Warning that the allocation is outside the range in which the model of the problem is meant to hold; None if it
     /// is inside.
     #[getter]
     fn warning(&self) -> Option<&str> {
-        self.worth.warning.as_deref()
+        self.quality.warning.as_deref()
     }
 
     /// Return all amounts by name.
@@ -168,18 +168,18 @@ impl Allocation {
         let names: Vec<&str> = self.amounts.iter().map(|amount| amount.name).collect();
         let gap =
             self.duality_gap().map_or(String::new(), |gap| format!(", duality_gap={gap:.1e}"));
-        format!("Allocation({}, {}{gap})", self.worth.status, names.join(", "))
+        format!("Allocation({}, {}{gap})", self.quality.status, names.join(", "))
     }
 }
 
-fn answer(pool: &Pool, instance: &Instance) -> Result<(Worth, Vec<Vec<f64>>), Error> {
+fn answer(pool: &Pool, instance: &Instance) -> Result<(Quality, Vec<Vec<f64>>), Error> {
     let mut worker = pool.take()?;
     let Worker { policy, allocation } = &mut worker;
     let outcome = instance.allocate(&mut **policy, allocation)?;
-    let worth = Worth::new(outcome, instance, allocation)?;
+    let quality = Quality::new(outcome, instance, allocation)?;
     let amounts = std::mem::take(&mut allocation.amounts);
     pool.put_back(worker);
-    Ok((worth, amounts))
+    Ok((quality, amounts))
 }
 
 /// Allocates one instance, and raises `Infeasible` if the budget cannot serve it.
@@ -194,12 +194,12 @@ pub(crate) fn allocate_one(
         let (pool, instance) = (Arc::clone(pool), Arc::clone(instance));
         long(py, None, move |_| answer(&pool, &instance))?
     };
-    let (worth, columns) = found.or_raise(py)?;
-    if let Some(why) = &worth.infeasibility {
+    let (quality, columns) = found.or_raise(py)?;
+    if let Some(why) = &quality.infeasibility {
         return Err(raise_infeasible(py, why));
     }
-    warn_once(py, worth.warning.as_deref())?;
-    Allocation::new(py, instance.about().amounts, columns, worth)
+    warn_once(py, quality.warning.as_deref())?;
+    Allocation::new(py, instance.about().amounts, columns, quality)
 }
 
 /// Allocations of many cells. Each amount is one array with the values of all cells, one cell after another.
@@ -208,7 +208,7 @@ pub(crate) struct Allocations {
     amounts: &'static [Column],
     columns: Vec<Py<PyArray1<f64>>>,
     sizes: Vec<usize>,
-    worths: Vec<Worth>,
+    qualities: Vec<Quality>,
     rows: Option<Arc<Rows>>,
 }
 
@@ -242,23 +242,23 @@ pub(crate) fn allocate_all(
     let (pool, shared) = (Arc::clone(pool), Arc::clone(instances));
     let (found, columns) =
         long(py, None, move |watch| answer_all(&pool, &shared, amounts, &**watch))?;
-    let worths = found.or_raise(py)?;
-    let refused = worths.iter().position(|worth| worth.infeasibility.is_some());
+    let qualities = found.or_raise(py)?;
+    let refused = qualities.iter().position(|quality| quality.infeasibility.is_some());
     if let (true, Some(cell)) = (raise, refused)
-        && let Some(why) = &worths[cell].infeasibility
+        && let Some(why) = &qualities[cell].infeasibility
     {
         let error = raise_infeasible(py, why);
         let value = error.value(py);
         value.setattr("cell", cell)?;
         return Err(error);
     }
-    warn_once(py, worths.iter().find_map(|worth| worth.warning.as_deref()))?;
+    warn_once(py, qualities.iter().find_map(|quality| quality.warning.as_deref()))?;
     let columns =
         columns.into_iter().map(|values| PyArray1::from_vec(py, values).unbind()).collect();
-    Ok(Allocations { amounts, columns, sizes, worths, rows: batch.rows.clone() })
+    Ok(Allocations { amounts, columns, sizes, qualities, rows: batch.rows.clone() })
 }
 
-type AllAnswers = (Result<Vec<Worth>, Error>, Vec<Vec<f64>>);
+type AllAnswers = (Result<Vec<Quality>, Error>, Vec<Vec<f64>>);
 
 fn answer_all(
     pool: &Pool,
@@ -288,11 +288,11 @@ fn answer_all(
         }
         let mut worker = pool.take()?;
         let Worker { policy, allocation } = &mut worker;
-        let mut worths = Vec::with_capacity(share.len());
+        let mut qualities = Vec::with_capacity(share.len());
         for instance in share {
             let outcome = instance.allocate(&mut **policy, allocation)?;
             let is_served = outcome.is_served();
-            worths.push(Worth::new(outcome, instance, allocation)?);
+            qualities.push(Quality::new(outcome, instance, allocation)?);
             for (at, (amount, part)) in amounts.iter().zip(&mut parts).enumerate() {
                 let (own, left) = std::mem::take(part).split_at_mut(amount.len(instance.size()));
                 if is_served {
@@ -302,9 +302,9 @@ fn answer_all(
             }
         }
         pool.put_back(worker);
-        Ok(worths)
+        Ok(qualities)
     };
-    let found: Result<Vec<Vec<Worth>>, Error> = shares.into_par_iter().map(work).collect();
+    let found: Result<Vec<Vec<Quality>>, Error> = shares.into_par_iter().map(work).collect();
     (found.map(|all| all.into_iter().flatten().collect()), columns)
 }
 
@@ -339,13 +339,13 @@ impl Allocations {
     /// Status of each cell; `infeasible` if the budget cannot serve it.
     #[getter]
     fn status(&self) -> Vec<&'static str> {
-        self.worths.iter().map(|worth| worth.status).collect()
+        self.qualities.iter().map(|quality| quality.status).collect()
     }
 
     /// Whether each cell is served.
     #[getter]
     fn served<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<bool>> {
-        let served = self.worths.iter().map(|worth| worth.infeasibility.is_none()).collect();
+        let served = self.qualities.iter().map(|quality| quality.infeasibility.is_none()).collect();
         PyArray1::from_vec(py, served)
     }
 
@@ -353,13 +353,13 @@ impl Allocations {
     /// Raises `AttributeError` if the policy gives no proof.
     #[getter]
     fn duality_gap<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<f64>>> {
-        let gap = |worth: &Worth| match (&worth.proof, &worth.infeasibility) {
+        let gap = |quality: &Quality| match (&quality.proof, &quality.infeasibility) {
             (Some(proof), _) => Some(proof.duality_gap),
             // Nothing is proved about a cell without an allocation.
             (None, Some(_)) => Some(f64::INFINITY),
             _ => None,
         };
-        let gaps: Option<Vec<f64>> = self.worths.iter().map(gap).collect();
+        let gaps: Option<Vec<f64>> = self.qualities.iter().map(gap).collect();
         let none = || PyAttributeError::new_err("these allocations have no proof");
         Ok(PyArray1::from_vec(py, gaps.ok_or_else(none)?))
     }
@@ -421,15 +421,16 @@ impl Allocations {
 
     fn __repr__(&self) -> String {
         let names: Vec<&str> = self.amounts.iter().map(|amount| amount.name).collect();
-        let served = self.worths.iter().filter(|worth| worth.infeasibility.is_none()).count();
+        let served =
+            self.qualities.iter().filter(|quality| quality.infeasibility.is_none()).count();
         format!("Allocations({} cells, {served} served, {})", self.sizes.len(), names.join(", "))
     }
 
     /// Return the allocation of one cell; negative indices count from the end.
     fn __getitem__(&self, py: Python<'_>, index: isize) -> PyResult<Allocation> {
         let index = place(index, self.sizes.len())?;
-        let worth = &self.worths[index];
-        if let Some(why) = &worth.infeasibility {
+        let quality = &self.qualities[index];
+        if let Some(why) = &quality.infeasibility {
             return Err(raise_infeasible(py, why));
         }
         let mut columns = Vec::with_capacity(self.columns.len());
@@ -443,6 +444,6 @@ impl Allocations {
             let length = amount.len(Size::users(self.sizes[index]));
             columns.push(all[before..before + length].to_vec());
         }
-        Allocation::new(py, self.amounts, columns, worth.clone())
+        Allocation::new(py, self.amounts, columns, quality.clone())
     }
 }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use anyk::core::{
-    self, Allocation, Comparison, Instance, Outcome, Player, Policy, Problem, Rounds, Status,
+    self, Allocation, Comparison, Instance, NamedPolicy, Outcome, Policy, Problem, Rounds, Status,
     compare,
 };
 use anyk::diagnosis::{Finding, Samples, Subject, built_in, quantities};
@@ -219,11 +219,11 @@ pub(crate) fn evaluate(
     let kind = Kind::made(about, options).or_raise(py)?;
     let rounds = Rounds { sizes, samples, seeds };
     let found = long(py, progress, move |watch| -> Result<String, Error> {
-        let mut players: Vec<Player> = Vec::new();
+        let mut named_policies: Vec<NamedPolicy> = Vec::new();
         for (name, policy) in &given {
-            players.push(player(name, policy, &kind, watch)?);
+            named_policies.push(named_policy(name, policy, &kind, watch)?);
         }
-        let all: Comparison = compare(&kind.problem, &rounds, &mut players, &**watch)?;
+        let all: Comparison = compare(&kind.problem, &rounds, &mut named_policies, &**watch)?;
         let laws: Vec<serde_json::Value> = all
             .samples_of
             .iter()
@@ -242,14 +242,14 @@ pub(crate) fn evaluate(
 }
 
 /// Builds a participant of the comparison.
-fn player(
+fn named_policy(
     name: &str,
     policy: &Given,
     kind: &Arc<Kind>,
     watch: &Arc<Watch>,
-) -> Result<Player, Error> {
+) -> Result<NamedPolicy, Error> {
     match policy {
-        Given::Baseline(baseline) => Player::built_in(name, &*kind.problem, baseline)
+        Given::Baseline(baseline) => NamedPolicy::built_in(name, &*kind.problem, baseline)
             .unwrap_or_else(|| {
                 let about = kind.about();
                 let names: Vec<&str> = about.policies.iter().map(|row| row.name).collect();
@@ -259,10 +259,10 @@ fn player(
                     names.join(", ")
                 )))
             }),
-        Given::Model(model) => Player::model(name, &**model, &*kind.problem),
+        Given::Model(model) => NamedPolicy::model(name, &**model, &*kind.problem),
         Given::Function { call, batch } => {
             let policy = Box::new(Function::new(call, *batch, Arc::clone(kind), watch));
-            Ok(Player { name: name.to_owned(), policy })
+            Ok(NamedPolicy { name: name.to_owned(), policy })
         }
     }
 }
@@ -277,7 +277,7 @@ fn size_law(policy: &str, rows: &[SampleRow]) -> serde_json::Value {
 }
 
 /// Subject of a diagnosis, from the arguments of `diagnose`.
-enum Patient {
+enum PolicySource {
     BuiltIn(String),
     Model(Arc<dyn core::Model>),
     Function(Arc<Py<PyAny>>),
@@ -301,14 +301,14 @@ pub(crate) fn diagnose(
     progress: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<String> {
     let patient = if let Ok(model) = policy.cast::<Model>() {
-        Patient::Model(Arc::clone(&model.get().model))
+        PolicySource::Model(Arc::clone(&model.get().model))
     } else if let Ok(name) = policy.extract::<String>() {
-        Patient::BuiltIn(name)
+        PolicySource::BuiltIn(name)
     } else if let Ok(rows) = policy.extract::<Vec<Row>>() {
         let row = |(k, x, y, instance)| SampleRow { k, x, y, instance };
-        Patient::Rows(rows.into_iter().map(row).collect())
+        PolicySource::Rows(rows.into_iter().map(row).collect())
     } else {
-        Patient::Function(Arc::new(policy.clone().unbind()))
+        PolicySource::Function(Arc::new(policy.clone().unbind()))
     };
     let sizes = sizes.unwrap_or_else(|| Finding::SIZES.to_vec());
     let users = users.unwrap_or(Finding::USERS);
@@ -319,7 +319,7 @@ pub(crate) fn diagnose(
     type Found = Result<(Finding, Samples), Error>;
     type Find = Box<dyn FnOnce(&Arc<Watch>) -> Found + Send>;
     let find: Find = match patient {
-        Patient::BuiltIn(name) => {
+        PolicySource::BuiltIn(name) => {
             let options = known(py, options, &CellOptions::ALL.specs(), "a diagnosis")?;
             let Some(subject) = Subject::built_in(&name, &options) else {
                 let names: Vec<&str> = built_in().into_iter().map(|known| known.0).collect();
@@ -331,7 +331,7 @@ pub(crate) fn diagnose(
             let subject = subject.or_raise(py)?;
             Box::new(move |_| drawn(subject))
         }
-        Patient::Model(model) => {
+        PolicySource::Model(model) => {
             known(py, options, &[], "a diagnosis of a model, whose file contains the cell")?;
             if problem.is_some_and(|problem| problem != model.about().name) {
                 let (given, own) = (problem.unwrap_or_default(), model.about().name);
@@ -349,11 +349,11 @@ pub(crate) fn diagnose(
             };
             Box::new(move |_| drawn(Subject::model(&*model, quantity)?))
         }
-        Patient::Rows(rows) => Box::new(move |_| {
+        PolicySource::Rows(rows) => Box::new(move |_| {
             let samples = Samples::from_rows(&rows)?;
             Ok((Finding::of_samples("samples", &samples, train_k, seed), samples))
         }),
-        Patient::Function(call) => {
+        PolicySource::Function(call) => {
             let about = about(problem.unwrap_or(BUILT_IN[0].name))?;
             let verbs = [Verb::Assess, Verb::Sample, Verb::Evaluate];
             let specs: Vec<_> = verbs.into_iter().flat_map(|verb| (about.flags)(verb)).collect();

@@ -5,7 +5,9 @@ use std::sync::{Arc, Mutex};
 
 use anyk::core::About;
 use anyk::exchange::{is_same_file, write_atomically};
-use anyk::framework::{CalibrationSettings, Error, ModelFile, Options, Trials, Verb, Workshop};
+use anyk::framework::{
+    CalibrationSettings, Error, ModelFile, Options, TrainingContext, Trials, Verb,
+};
 use anyk::problems::{all, read_model};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList};
@@ -243,9 +245,9 @@ pub(crate) fn train(
         claim(out, force)?;
     }
     let trained = long(py, progress, move |watch| -> Result<_, Error> {
-        let workshop = Workshop { observer: &**watch, out: out.clone(), shared: None };
+        let context = TrainingContext { observer: &**watch, out: out.clone(), shared: None };
         let train = about.train.ok_or(Error::NothingToTrain(about.name))?;
-        let trained = train(&options, &workshop)?;
+        let trained = train(&options, &context)?;
         if let Some(out) = &out {
             let bytes = trained.model.bytes()?;
             write_atomically(out, &bytes).map_err(|error| Error::write(out, error))?;

@@ -4,7 +4,7 @@ use crate::fading::policy_of_draw;
 use crate::{Entry, Lab, TEST_SEED};
 use anyk::channel::FadingLaw;
 use anyk::framework::{
-    Chart, Claim, Error, Guarantee, PretrainLoss, Quietly, Series, Silent, Table,
+    CancelOnly, Chart, Claim, Error, Guarantee, PretrainLoss, Series, Silent, Table,
 };
 use anyk::problems::urllc::{CellPolicy, Judged, TestSet, required_factors, true_bandwidth};
 use anyk::qos::BandwidthTable;
@@ -40,7 +40,7 @@ pub(crate) fn tables(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
         lab.prepare_laws(std::slice::from_ref(&entry))?;
         let law = lab.law(&entry);
         let (policy, _) =
-            lab.shortened(&entry).train(&lab.system, 0, law, &Quietly(lab.observer))?;
+            lab.shortened(&entry).train(&lab.system, 0, law, &CancelOnly(lab.observer))?;
         let case = Case {
             name: format!("calibration-{epsilon:e}-{}", sizes.len()),
             subject: format!("P-GNN, preset fast, trained at K = 10 with ε_D = {epsilon:e}"),
@@ -49,7 +49,7 @@ pub(crate) fn tables(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
         tables.push(table(lab, &case, &policy, (&test, &judge))?);
     }
     let (law, way) = (FadingLaw::Rayleigh, PretrainLoss::Supervised);
-    let policy = policy_of_draw(lab, &law, SAMPLES, way, 0, &Quietly(lab.observer))?;
+    let policy = policy_of_draw(lab, &law, SAMPLES, way, 0, &CancelOnly(lab.observer))?;
     for sizes in [&[10][..], &[1, 10, 200]] {
         let case = Case {
             name: format!("calibration-sampled-{}", sizes.len()),

@@ -7,7 +7,7 @@ use crate::shown::with_range;
 use crate::verdict::covering;
 use crate::{Lab, TEST_SEED};
 use anyk::framework::{
-    Chart, Claim, Error, Holds, Method, Quietly, Series, Session, Silent, Table, Trials, Value,
+    CancelOnly, Chart, Claim, Error, Holds, Method, Series, Session, Silent, Table, Trials, Value,
 };
 use anyk::math::worst_but;
 use anyk::network::{Aggregator, Output};
@@ -211,7 +211,7 @@ fn measure(
                 let policy = train_closed_form(
                     &lab.system,
                     &settings,
-                    &mut Session::new(&Quietly(lab.observer)),
+                    &mut Session::new(&CancelOnly(lab.observer)),
                 )?;
                 Ok(evaluate_closed_form(&policy, &trials, &Silent)?)
             })?;

@@ -6,7 +6,7 @@ use crate::entry::BASELINE;
 use crate::{Lab, TEST_SEED};
 use anyk::channel::{FadingLaw, FadingSamples};
 use anyk::framework::{
-    Claim, Error, Holds, Observer, PretrainLoss, Quietly, Session, Silent, Table, Value,
+    CancelOnly, Claim, Error, Holds, Observer, PretrainLoss, Session, Silent, Table, Value,
 };
 use anyk::problems::urllc::{
     CellPolicy as _, DEVIATIONS, EqualPower, PricePolicy, SampledSettings, SizeResult, TestSet,
@@ -223,7 +223,7 @@ fn learn(
     way: PretrainLoss,
     draw: u64,
 ) -> Result<Run, Error> {
-    let policy = policy_of_draw(lab, &truth.law, samples, way, draw, &Quietly(lab.observer))?;
+    let policy = policy_of_draw(lab, &truth.law, samples, way, draw, &CancelOnly(lab.observer))?;
     let errors = policy
         .bandwidth()
         .map_or_else(Vec::new, |learned| bandwidth_errors(learned, &truth.table, &RECEIVED_W));

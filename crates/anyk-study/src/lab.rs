@@ -13,7 +13,7 @@ use crate::outer::{OuterFunction, WithOuter};
 use crate::{Effort, Entry, EntryResult, Measure, TEST_SAMPLES, TEST_SEED, TEST_SIZES};
 use anyk::channel::sample_distances_m;
 use anyk::framework::{
-    Counted, Error, Observer, PretrainSettings, Quietly, Session, Silent, Stored, TrainError,
+    CancelOnly, Counted, Error, Observer, PretrainSettings, Session, Silent, Stored, TrainError,
 };
 use anyk::network::BandwidthLaw;
 use anyk::problems::interference::{
@@ -270,7 +270,7 @@ impl<'a> Lab<'a> {
     ) -> Result<PowerPolicy, Error> {
         self.go_on()?;
         let (record, parameters) = self.cache.get_or("network of links", settings, || {
-            let quietly = Quietly(self.observer);
+            let quietly = CancelOnly(self.observer);
             let policy = train_power(settings, output, &mut Session::new(&quietly))?;
             Ok((policy.record().clone(), policy.parameters().to_vec()))
         })?;

@@ -80,7 +80,7 @@ pub use rust_seconds::rust_seconds;
 pub use section::{Section, SectionError, Sections};
 pub use size_laws::{Family, SizeLaw, SizeLawPoint, size_law};
 pub use stream_bench::Stream;
-pub use summary::{Said, Shown, Summary};
+pub use summary::{CitedClaim, Shown, Summary};
 pub use sweep::{SWEEP, sweep};
 pub(crate) use timing::{
     median_seconds, policy_us, random_cell, short_price_policy, short_sampled_policy, solve_us,

@@ -6,7 +6,7 @@ use crate::price::price_runs;
 use crate::verdict::covering;
 use crate::{Count, Entry, EntryResult, Lab, TEST_SIZES};
 use anyk::Config;
-use anyk::framework::{Claim, Error, Holds, Quietly, Session, Table, Value};
+use anyk::framework::{CancelOnly, Claim, Error, Holds, Session, Table, Value};
 use anyk::problems::urllc::train_price_policy;
 use anyk::row;
 
@@ -142,7 +142,7 @@ impl Row {
         let test = lab.test_set();
         let [runs] = price_runs(lab, &test, &"other cells", |run| {
             let settings = lab.price_settings(100 + run);
-            let quietly = Quietly(lab.observer);
+            let quietly = CancelOnly(lab.observer);
             Ok([train_price_policy(&lab.system, &settings, &mut Session::new(&quietly))?])
         })?;
         Ok(Self {

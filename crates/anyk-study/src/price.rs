@@ -18,8 +18,8 @@ use crate::{
 };
 use anyk::channel::{FadingLaw, sample_distances_m};
 use anyk::framework::{
-    Chart, Claim, Error, Method, Objective, PretrainLoss, Quietly, Series, Session, Silent, Table,
-    Value,
+    CancelOnly, Chart, Claim, Error, Method, Objective, PretrainLoss, Series, Session, Silent,
+    Table, Value,
 };
 use anyk::math::{median, second_worst};
 use anyk::problems::urllc::{
@@ -65,7 +65,7 @@ pub(crate) fn tables(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
     let mut rows = Vec::new();
     let runs = price_runs(lab, &test, &LABELS, |run| {
         let settings = lab.price_settings(100 + run);
-        let quietly = Quietly(lab.observer);
+        let quietly = CancelOnly(lab.observer);
         let policy = train_price_policy(&lab.system, &settings, &mut Session::new(&quietly))?;
         let softmax = with_softmax(lab, &policy)?;
         Ok([policy, softmax])
@@ -80,7 +80,7 @@ pub(crate) fn tables(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
             SAMPLES,
             way,
             100 + run,
-            &Quietly(lab.observer),
+            &CancelOnly(lab.observer),
         )?;
         Ok([policy.with_deviations(DEVIATIONS)?])
     })?;

@@ -7,7 +7,7 @@ use anyk::framework::{Claim, Claimant, Holds, Picture};
 
 /// Verdict, with the study and table that contain its numbers.
 #[derive(Debug, Clone, Copy)]
-pub struct Said<'a> {
+pub struct CitedClaim<'a> {
     /// Name of the study.
     pub study: &'a str,
     /// Name of the table.
@@ -33,15 +33,15 @@ pub struct Shown<'a> {
 #[derive(Debug)]
 pub struct Summary<'a> {
     /// Statements of the paper that hold.
-    pub reproduced: Vec<Said<'a>>,
+    pub reproduced: Vec<CitedClaim<'a>>,
     /// Statements of the paper that hold at some sizes, for some methods or by one criterion.
-    pub partly: Vec<Said<'a>>,
+    pub partly: Vec<CitedClaim<'a>>,
     /// Statements of the paper that do not hold.
-    pub contradicted: Vec<Said<'a>>,
+    pub contradicted: Vec<CitedClaim<'a>>,
     /// Statements of the paper that the numbers do not decide.
-    pub undecided: Vec<Said<'a>>,
+    pub undecided: Vec<CitedClaim<'a>>,
     /// Statements that are not in the paper.
-    pub new: Vec<Said<'a>>,
+    pub new: Vec<CitedClaim<'a>>,
     /// Pictures of the summary.
     pub pictures: Vec<Shown<'a>>,
     /// Studies of the paper that were not run.
@@ -61,17 +61,18 @@ const PICTURES: [(&str, &str, &[&str]); 4] = [
 impl<'a> Summary<'a> {
     /// Summarizes the sections of a folder.
     pub fn of(sections: &'a [Section]) -> Self {
-        let said: Vec<Said<'a>> = sections
+        let said: Vec<CitedClaim<'a>> = sections
             .iter()
             .flat_map(|section| section.tables().iter().map(move |table| (section.study(), table)))
             .flat_map(|(study, table)| {
                 let table_name = table.name.as_str();
-                table.claims.iter().map(move |claim| Said { study, table: table_name, claim })
+                table.claims.iter().map(move |claim| CitedClaim { study, table: table_name, claim })
             })
             .collect();
-        let of_paper = |holds: Holds| -> Vec<Said<'a>> {
-            let fits =
-                |said: &&Said<'a>| said.claim.by == Claimant::Paper && said.claim.holds == holds;
+        let of_paper = |holds: Holds| -> Vec<CitedClaim<'a>> {
+            let fits = |said: &&CitedClaim<'a>| {
+                said.claim.by == Claimant::Paper && said.claim.holds == holds
+            };
             said.iter().filter(fits).copied().collect()
         };
         let missing = |own: bool| {
@@ -133,7 +134,7 @@ mod tests {
         ];
         let sections = [section_of("table6", vec![table("table6", claims, &[BANDWIDTH])])];
         let summary = Summary::of(&sections);
-        let names = |said: &[Said<'_>]| -> String {
+        let names = |said: &[CitedClaim<'_>]| -> String {
             said.iter().map(|said| said.claim.statement.as_str()).collect()
         };
         assert_eq!(names(&summary.reproduced), "a");

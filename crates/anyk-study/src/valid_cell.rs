@@ -7,7 +7,7 @@ use crate::price::price_runs;
 use crate::verdict::covering;
 use crate::{EntryResult, Lab, TEST_SEED, our_entries};
 use anyk::Config;
-use anyk::framework::{Claim, Error, Holds, Method, Quietly, Session, Table, Value};
+use anyk::framework::{CancelOnly, Claim, Error, Holds, Method, Session, Table, Value};
 use anyk::math::realization_rng;
 use anyk::problems::urllc::{TestSet, Urllc, UrllcSolver, train_price_policy};
 use anyk::row;
@@ -50,7 +50,7 @@ pub(crate) fn tables(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
     }
     let [runs] = price_runs(&lab, &test, &"valid cell", |run| {
         let settings = lab.price_settings(100 + run);
-        let quietly = Quietly(lab.observer);
+        let quietly = CancelOnly(lab.observer);
         Ok([train_price_policy(&lab.system, &settings, &mut Session::new(&quietly))?])
     })?;
     rows.push(Row::new(PRICE, &EntryResult { runs, diverged: 0 }));

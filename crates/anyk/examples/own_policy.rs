@@ -1,7 +1,7 @@
 //! Compares your own policy with the optimum and equal power at several sizes:
 //! `cargo run --release --example own_policy`.
 
-use anyk::{Allocation, Error, Instance, Options, Outcome, Player, Policy, Rounds, Status};
+use anyk::{Allocation, Error, Instance, NamedPolicy, Options, Outcome, Policy, Rounds, Status};
 
 /// Policy that gives every user the same power, and a bandwidth that falls with the user's gain.
 struct Rule;
@@ -28,13 +28,16 @@ impl Policy for Rule {
 
 fn main() -> Result<(), Error> {
     let problem = anyk::problem("urllc", &Options::default())?;
-    let mut players = vec![
-        Player { name: "rule".to_owned(), policy: Box::new(Rule) },
-        Player { name: "optimum".to_owned(), policy: problem.policy(Some("optimum"))? },
-        Player { name: "equal-power".to_owned(), policy: problem.policy(Some("equal-power"))? },
+    let mut named_policies = vec![
+        NamedPolicy { name: "rule".to_owned(), policy: Box::new(Rule) },
+        NamedPolicy { name: "optimum".to_owned(), policy: problem.policy(Some("optimum"))? },
+        NamedPolicy {
+            name: "equal-power".to_owned(),
+            policy: problem.policy(Some("equal-power"))?,
+        },
     ];
     let rounds = Rounds { sizes: vec![5, 20, 80], samples: 50, seeds: vec![7] };
-    let found = anyk::compare(&problem, &rounds, &mut players, &anyk::framework::Silent)?;
+    let found = anyk::compare(&problem, &rounds, &mut named_policies, &anyk::framework::Silent)?;
     for row in &found.rows {
         println!(
             "{:12} K = {:3}: {:6.2} % of users served, {:+.2} % from the optimum",

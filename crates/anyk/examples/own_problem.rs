@@ -8,8 +8,8 @@ use anyk::diagnosis::{Diagnosis, Subject};
 use anyk::exchange::Input;
 use anyk::framework::{OptionSpec, OptionValue};
 use anyk::{
-    About, Allocation, Column, Error, Formulation, Goal, Instance, Judged, Need, Options, Outcome,
-    Player, Policy, PolicyRow, Problem, Record, Rounds, Size, Status, problems,
+    About, Allocation, Column, Error, Formulation, Goal, Instance, Judged, NamedPolicy, Need,
+    Options, Outcome, Policy, PolicyRow, Problem, Record, Rounds, Size, Status, problems,
 };
 
 /// Columns of a record. Values out of range are rejected before they reach the problem.
@@ -161,12 +161,12 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 
     // Compare policies at several sizes.
     let problem = anyk::problem("water-filling", &Options::default())?;
-    let player = |name: &str| -> Result<Player, Error> {
-        Ok(Player { name: name.to_owned(), policy: problem.policy(Some(name))? })
+    let named_policy = |name: &str| -> Result<NamedPolicy, Error> {
+        Ok(NamedPolicy { name: name.to_owned(), policy: problem.policy(Some(name))? })
     };
-    let mut players = vec![player("optimum")?, player("equal")?];
+    let mut named_policies = vec![named_policy("optimum")?, named_policy("equal")?];
     let rounds = Rounds { sizes: vec![2, 20, 200], samples: 100, seeds: vec![1] };
-    let found = anyk::compare(&problem, &rounds, &mut players, &anyk::framework::Silent)?;
+    let found = anyk::compare(&problem, &rounds, &mut named_policies, &anyk::framework::Silent)?;
     for row in &found.rows {
         println!("{:8} K = {:3}: gap {:+.3} %", row.policy, row.k, row.gap_percent.unwrap_or(0.0));
     }

@@ -69,7 +69,7 @@ pub use config::{CellConfig, Config, FrameConfig, PathLossConfig, RoadConfig, Sy
 
 pub use crate::core::{
     About, Allocation, ArrayView, Axis, Column, Formulation, Goal, Instance, Judged, Missed, Model,
-    Need, Outcome, Player, Policy, PolicyRow, Problem, Proof, Record, Rounds, Size, Status,
+    NamedPolicy, Need, Outcome, Policy, PolicyRow, Problem, Proof, Record, Rounds, Size, Status,
     Verdict, compare,
 };
 pub use crate::framework::{Error, Options};

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyk::Invalid;
-use anyk::core::{About, Comparison, Model, Page, Player, Problem, Rounds, Text, compare};
+use anyk::core::{About, Comparison, Model, NamedPolicy, Page, Problem, Rounds, Text, compare};
 use anyk::diagnosis::Finding;
 use anyk::exchange::{SampleRow, write_atomically};
 use anyk::framework::{Chart, Options, Series, Trials, Verb};
@@ -120,14 +120,14 @@ fn many(args: &EvaluateArgs, matches: &ArgMatches) -> Result<ExitCode, Failure> 
         return Err(Invalid::missing("problem", expected).into());
     };
     let problem = (about.make)(&instance_options(about, &models, matches)?)?;
-    let mut players = Vec::new();
+    let mut named_policies = Vec::new();
     for policy in &args.policies {
-        players.push(player(policy, &*problem, &models, args)?);
+        named_policies.push(named_policy(policy, &*problem, &models, args)?);
     }
     // The best policy and a baseline take part in every comparison.
     for row in about.policies.iter().take(2) {
-        if !players.iter().any(|player| player.name == row.name) {
-            players.push(player(row.name, &*problem, &models, args)?);
+        if !named_policies.iter().any(|named_policy| named_policy.name == row.name) {
+            named_policies.push(named_policy(row.name, &*problem, &models, args)?);
         }
     }
     let seeds = match (&args.seeds, args.seed) {
@@ -137,7 +137,7 @@ fn many(args: &EvaluateArgs, matches: &ArgMatches) -> Result<ExitCode, Failure> 
     end_with_us();
     let rounds = Rounds { sizes: args.k.0.clone(), samples: args.samples, seeds };
     let watcher = Watcher::default();
-    let comparison = compare(&problem, &rounds, &mut players, &watcher)?;
+    let comparison = compare(&problem, &rounds, &mut named_policies, &watcher)?;
     for (path, model) in &models {
         note_sizes(path, &**model, &rounds.sizes);
     }
@@ -170,20 +170,20 @@ fn instance_options(
     })
 }
 
-fn player(
+fn named_policy(
     policy: &str,
     problem: &dyn Problem,
     models: &[(String, Arc<dyn Model>)],
     args: &EvaluateArgs,
-) -> Result<Player, Failure> {
+) -> Result<NamedPolicy, Failure> {
     if let Some(command) = policy.strip_prefix(COMMAND) {
         let program = Program::new(command, Duration::from_secs_f64(args.timeout));
-        return Ok(Player { name: policy.to_owned(), policy: Box::new(program) });
+        return Ok(NamedPolicy { name: policy.to_owned(), policy: Box::new(program) });
     }
     if let Some((path, model)) = models.iter().find(|(path, _)| path == policy) {
-        return Ok(Player::model(path, &**model, problem)?);
+        return Ok(NamedPolicy::model(path, &**model, problem)?);
     }
-    let found = Player::built_in(policy, problem, policy);
+    let found = NamedPolicy::built_in(policy, problem, policy);
     Ok(found.ok_or_else(|| {
         let about = problem.about();
         let names: Vec<&str> = about.policies.iter().map(|known| known.name).collect();

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyk::core::{About, Trained};
-use anyk::framework::{Error, Observer, Options, Shared, Verb, Workshop};
+use anyk::framework::{Error, Observer, Options, Shared, TrainingContext, Verb};
 use clap::ArgMatches;
 use rayon::prelude::*;
 
@@ -26,14 +26,14 @@ pub(super) fn train(matches: &ArgMatches, outputs: &Outputs) -> Result<ExitCode,
     }
     outputs.claim_model(&args.out)?;
     let watcher = Watcher::interruptible();
-    let workshop = Workshop { observer: &watcher, out: Some(args.out.clone()), shared: None };
-    let trained = run(about, &options, &workshop)?;
+    let context = TrainingContext { observer: &watcher, out: Some(args.out.clone()), shared: None };
+    let trained = run(about, &options, &context)?;
     keep(&args.out, &trained)?;
     output::page(&trained.report, args.json)
 }
 
-fn run(about: &About, options: &Options, workshop: &Workshop<'_>) -> Result<Trained, Error> {
-    about.train.ok_or(Error::NothingToTrain(about.name))?(options, workshop)
+fn run(about: &About, options: &Options, context: &TrainingContext<'_>) -> Result<Trained, Error> {
+    about.train.ok_or(Error::NothingToTrain(about.name))?(options, context)
 }
 
 /// Writes the model unless its file exists already, and prints the warning of the run, if there is one.
@@ -101,9 +101,12 @@ fn train_several(
             }
             let mut options = options.clone();
             options.set("seed", seed.to_string());
-            let workshop =
-                Workshop { observer: &observer, out: Some(out.clone()), shared: Some(&shared) };
-            let trained = run(about, &options, &workshop)?;
+            let context = TrainingContext {
+                observer: &observer,
+                out: Some(out.clone()),
+                shared: Some(&shared),
+            };
+            let trained = run(about, &options, &context)?;
             keep(out, &trained)?;
             watcher.done(1);
             Ok(trained)

@@ -4,7 +4,7 @@
 use std::fmt::Write as _;
 
 use anyk::framework::Holds;
-use anyk_study::{Said, Section, Shown, Study, Summary};
+use anyk_study::{CitedClaim, Section, Shown, Study, Summary};
 
 use super::html::{escape, figure};
 
@@ -43,7 +43,7 @@ pub(super) fn html(sections: &[Section], command: &Command<'_>) -> String {
     }
     html.push_str("<div class=\"verdicts\">\n");
     let none = "No tested statement of the paper.";
-    let lists: [(&str, Vec<Said<'_>>, &str); 4] = [
+    let lists: [(&str, Vec<CitedClaim<'_>>, &str); 4] = [
         ("Reproduced", summary.reproduced.clone(), none),
         ("Reproduced in part", summary.partly.clone(), none),
         (
@@ -130,7 +130,7 @@ fn cautions(sections: &[Section], command: &Command<'_>) -> Vec<String> {
 }
 
 /// Appends one verdict.
-fn push_said(html: &mut String, Said { table, claim, .. }: Said<'_>) {
+fn push_said(html: &mut String, CitedClaim { table, claim, .. }: CitedClaim<'_>) {
     // For statements of the paper, the mark repeats the list; for other statements, only the mark shows the verdict.
     let (class, mark, word) = match claim.holds {
         Holds::Yes => ("yes", "✓", "holds"),

@@ -88,11 +88,11 @@ class Samples(Protocol):
     def __getitem__(self, name: str, /) -> Any: ...
 
 
-Patient = Union[Callable[[Cell], Answer], Model, str, "os.PathLike[str]", Samples]
+PolicySource = Union[Callable[[Cell], Answer], Model, str, "os.PathLike[str]", Samples]
 
 
 def diagnose(
-    policy: Patient,
+    policy: PolicySource,
     *,
     problem: str | None = None,
     quantity: str = "power",

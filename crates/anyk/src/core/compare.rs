@@ -16,14 +16,14 @@ use crate::invalid::Invalid;
 use crate::math::realization_rng;
 
 /// Policy with a name for the comparison.
-pub struct Player {
+pub struct NamedPolicy {
     /// Name in tables.
     pub name: String,
     /// Policy to compare.
     pub policy: Box<dyn Policy>,
 }
 
-impl Player {
+impl NamedPolicy {
     /// Returns a policy of the problem that needs no training; `None` if there is none with this name.
     pub fn built_in(
         name: &str,
@@ -158,7 +158,7 @@ struct Asked {
 pub fn compare(
     problem: &Arc<dyn Problem>,
     rounds: &Rounds,
-    players: &mut [Player],
+    named_policies: &mut [NamedPolicy],
     observer: &dyn Observer,
 ) -> Result<Comparison, Error> {
     let about = problem.about();
@@ -171,17 +171,21 @@ pub fn compare(
         seeds: rounds.seeds.clone(),
         rows: Vec::new(),
         failures: Vec::new(),
-        samples_of: players.iter().map(|player| (player.name.clone(), Vec::new())).collect(),
+        samples_of: named_policies
+            .iter()
+            .map(|named_policy| (named_policy.name.clone(), Vec::new()))
+            .collect(),
     };
     let all = rounds.samples * rounds.seeds.len() as u64 * rounds.sizes.len() as u64;
-    observer.begin("instances", all * players.len() as u64);
+    observer.begin("instances", all * named_policies.len() as u64);
     for &size in &rounds.sizes {
         if observer.stop() {
             return Err(Error::Interrupted);
         }
         let round = Round::draw(problem, rounds, size)?;
-        for (place, player) in players.iter_mut().enumerate() {
-            let Stood { standing, failures, rows, objective } = stand(player, &round, observer)?;
+        for (place, named_policy) in named_policies.iter_mut().enumerate() {
+            let Stood { standing, failures, rows, objective } =
+                stand(named_policy, &round, observer)?;
             found.rows.push(standing);
             found.failures.extend(failures);
             found.samples_of[place].1.extend(rows);
@@ -192,7 +196,8 @@ pub fn compare(
     }
     observer.end();
     // Sort the results by policy, in the given order, then by size.
-    let order = |name: &String| players.iter().position(|player| player.name == *name);
+    let order =
+        |name: &String| named_policies.iter().position(|named_policy| named_policy.name == *name);
     found.rows.sort_by_key(|row| order(&row.policy));
     Ok(found)
 }
@@ -244,9 +249,13 @@ struct Stood {
 }
 
 /// Evaluates one policy at one size.
-fn stand(player: &mut Player, round: &Round, observer: &dyn Observer) -> Result<Stood, Error> {
+fn stand(
+    named_policy: &mut NamedPolicy,
+    round: &Round,
+    observer: &dyn Observer,
+) -> Result<Stood, Error> {
     let Round { size, drawn, cases, reordered } = round;
-    let (outcomes, again) = match player.policy.fork() {
+    let (outcomes, again) = match named_policy.policy.fork() {
         Some(mut policy) => {
             // One copy for each thread, which builds its tables before the time is measured.
             let share = cases.len().div_ceil(rayon::current_num_threads()).max(1);
@@ -267,7 +276,7 @@ fn stand(player: &mut Player, round: &Round, observer: &dyn Observer) -> Result<
             (parts.into_iter().flatten().collect(), again)
         }
         None => {
-            let policy = &mut *player.policy;
+            let policy = &mut *named_policy.policy;
             let mut interview = Interview { outcomes: Vec::new(), since: 0 };
             policy.prepare(&cases.iter().map(|case| &case.instance).collect::<Vec<_>>());
             for case in cases {
@@ -305,7 +314,7 @@ fn stand(player: &mut Player, round: &Round, observer: &dyn Observer) -> Result<
     }
     let failures = cases.iter().zip(&outcomes).filter_map(|(one, outcome)| {
         let why = outcome.verdict.as_ref().err()?.clone();
-        let (policy, seed) = (player.name.clone(), one.seed);
+        let (policy, seed) = (named_policy.name.clone(), one.seed);
         Some(Failed { policy, k: *size, seed, instance: one.index, why })
     });
     let rows = cases.iter().zip(&outcomes).enumerate().flat_map(|(at, (case, outcome))| {
@@ -316,7 +325,7 @@ fn stand(player: &mut Player, round: &Round, observer: &dyn Observer) -> Result<
     let first = outcomes.iter().find_map(|outcome| outcome.verdict.as_ref().ok());
     let objective = first.map(|verdict| verdict.objective.to_string());
     let standing =
-        tally.standing(&player.name, (*size, *drawn, drawn - cases.len()), reorder_change);
+        tally.standing(&named_policy.name, (*size, *drawn, drawn - cases.len()), reorder_change);
     Ok(Stood {
         standing,
         failures: failures.take(MOST_TOLD).collect(),

@@ -32,7 +32,7 @@ use serde::Serialize;
 use crate::exchange::{Extra, Input, InputError};
 use crate::framework::{
     CalibrationSettings, Error, Guarantee, Infeasibility, ModelError, ModelFile, Observer,
-    OptionSpec, Options, Trials, Verb, Workshop,
+    OptionSpec, Options, TrainingContext, Trials, Verb,
 };
 use crate::invalid::Invalid;
 
@@ -40,7 +40,7 @@ pub use answer::{Answer, Denied, Rows, Served, plain_json};
 pub use answering::{Answering, Answers, in_order};
 pub use cells::{CELL_INPUTS, Cells};
 pub use column::{ArrayView, NamedArray};
-pub use compare::{Comparison, Failed, Player, Rounds, compare};
+pub use compare::{Comparison, Failed, NamedPolicy, Rounds, compare};
 pub(crate) use evaluation::{Shown, evaluation, or_dash};
 pub use facts::{Fact, Facts};
 pub use fixed_cell::FixedCell;
@@ -423,7 +423,7 @@ pub struct About {
 /// Model with a guarantee, and the guarantee itself.
 pub type Calibrated = (Arc<dyn Model>, Guarantee);
 /// Function that trains a policy, with options of [`Verb::Train`].
-pub type Train = fn(&Options, &Workshop<'_>) -> Result<Trained, Error>;
+pub type Train = fn(&Options, &TrainingContext<'_>) -> Result<Trained, Error>;
 /// Function that reads a model.
 pub type Load = fn(ModelFile) -> Result<Arc<dyn Model>, ModelError>;
 /// Function that reads the records of a document, each of which may be an error.

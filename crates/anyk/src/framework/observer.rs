@@ -29,9 +29,9 @@ impl Observer for Silent {}
 
 /// Observer that only forwards cancellation. Use it for one of several parallel operations whose progress is reported
 /// as a whole.
-pub struct Quietly<'a>(pub &'a dyn Observer);
+pub struct CancelOnly<'a>(pub &'a dyn Observer);
 
-impl Observer for Quietly<'_> {
+impl Observer for CancelOnly<'_> {
     fn stop(&self) -> bool {
         self.0.stop()
     }

@@ -18,7 +18,9 @@ use crate::core::{
     About, Allocation, Allotments, Answering, Instance, Model, Problem, Reader, Trained,
 };
 use crate::exchange::read_file;
-use crate::framework::{Error, ModelError, ModelFile, OptionSpec, Options, Silent, Verb, Workshop};
+use crate::framework::{
+    Error, ModelError, ModelFile, OptionSpec, Options, Silent, TrainingContext, Verb,
+};
 use crate::invalid::Invalid;
 
 /// Problems of this library. A problem may use those before it in the list, never those after it.
@@ -77,7 +79,7 @@ pub fn train(problem: &str, options: &Options) -> Result<Trained, Error> {
     let what = format!("training of {problem}");
     options.refuse_others(&(about.flags)(Verb::Train), &what)?;
     let train = about.train.ok_or(Error::NothingToTrain(about.name))?;
-    train(options, &Workshop { observer: &Silent, out: None, shared: None })
+    train(options, &TrainingContext { observer: &Silent, out: None, shared: None })
 }
 
 /// Reads a model from its file.

@@ -263,7 +263,7 @@ fn the_public_api_is_the_one_that_is_written_down() {
 const TUPLES: [&str; 11] = [
     "anyk::diagnosis::predict",
     "anyk::framework::Adam::new",
-    "anyk::framework::Workshop::law",
+    "anyk::framework::TrainingContext::law",
     "anyk::math::over_others",
     "anyk::math::price_between",
     "anyk::network::Real::product",

@@ -8,8 +8,8 @@ use std::sync::Arc;
 use anyk::core::{ArrayView, Axis};
 use anyk::framework::Silent;
 use anyk::{
-    About, Allocation, Column, Error, Formulation, Goal, Instance, Invalid, Judged, Options,
-    Outcome, Player, Policy, PolicyRow, Problem, Record, Rounds, Size, Status, problems,
+    About, Allocation, Column, Error, Formulation, Goal, Instance, Invalid, Judged, NamedPolicy,
+    Options, Outcome, Policy, PolicyRow, Problem, Record, Rounds, Size, Status, problems,
 };
 
 const BOTH: &[Axis] = &[Axis::Users, Axis::Others];
@@ -119,11 +119,11 @@ fn beams() -> Arc<dyn Problem> {
 #[test]
 fn policies_are_compared_and_the_order_of_users_does_not_matter() {
     let problem = beams();
-    let player =
-        |name: &str| Player { name: name.into(), policy: problem.policy(Some(name)).unwrap() };
-    let mut players = vec![player("optimum"), player("equal")];
+    let named_policy =
+        |name: &str| NamedPolicy { name: name.into(), policy: problem.policy(Some(name)).unwrap() };
+    let mut named_policies = vec![named_policy("optimum"), named_policy("equal")];
     let rounds = Rounds { sizes: vec![1, 4], samples: 5, seeds: vec![1] };
-    let found = anyk::compare(&problem, &rounds, &mut players, &Silent).unwrap();
+    let found = anyk::compare(&problem, &rounds, &mut named_policies, &Silent).unwrap();
     for row in &found.rows {
         let gap = row.gap_percent.unwrap();
         assert_eq!(gap.abs() < 1e-9, row.policy == "optimum" || row.k == 1, "{row:?}");

@@ -10,7 +10,7 @@ use crate::core::{
     no_better_than, or_dash,
 };
 use crate::framework::{
-    Error, Method, ModelError, Observer, OptionSpec, Options, Stored as _, Trials, Workshop,
+    Error, Method, ModelError, Observer, OptionSpec, Options, Stored as _, TrainingContext, Trials,
     training_cells, training_specs,
 };
 use crate::network::{Aggregator, Output};
@@ -62,7 +62,7 @@ pub(super) fn training_options(shared: bool) -> Vec<OptionSpec> {
 pub(super) fn train(
     shared: bool,
     options: &Options,
-    workshop: &Workshop<'_>,
+    context: &TrainingContext<'_>,
 ) -> Result<Trained, Error> {
     let system = cell(shared).system(options, &Config::default())?;
     let seed = options.seed("seed", 1)?;
@@ -77,7 +77,7 @@ pub(super) fn train(
         settings.output = output;
     }
     settings.validate(&system)?;
-    let mut session = workshop.session(&(about(shared).name, system.config(), &settings))?;
+    let mut session = context.session(&(about(shared).name, system.config(), &settings))?;
     let policy = session.kept_or(|session| train_closed_form(&system, &settings, session))?;
     let metrics = policy.record().metrics;
     let results = validation(&policy)?;
@@ -85,7 +85,7 @@ pub(super) fn train(
     let equal_power_percent = equal / results.len() as f64;
     let seconds = |stage: &str| session.seconds(stage);
     let report = Report {
-        model: workshop.model_name(),
+        model: context.model_name(),
         training: settings,
         train_seconds: seconds("pre-training") + seconds("powers") + seconds("bandwidth"),
         metrics,

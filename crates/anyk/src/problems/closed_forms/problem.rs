@@ -78,7 +78,7 @@ pub static QOS_POWER: About = About {
         policy: || Box::new(Optimum),
         problem: |options| diagnosed(false, options),
     }],
-    train: Some(|options, workshop| models::train(false, options, workshop)),
+    train: Some(|options, context| models::train(false, options, context)),
     ..RATES
 };
 
@@ -117,7 +117,7 @@ pub static EQUAL_BANDWIDTH: About = About {
             problem: |options| diagnosed(true, options),
         },
     ],
-    train: Some(|options, workshop| models::train(true, options, workshop)),
+    train: Some(|options, context| models::train(true, options, context)),
     ..RATES
 };
 

@@ -63,7 +63,7 @@ pub static INTERFERENCE: About = About {
         policy: || Box::new(LinkSolver::new(LinkMethod::Wmmse, WmmseSettings::default())),
         problem: |_| Ok(LinkProblem::drawn(false, (&Scenario::Dense).into())),
     }],
-    train: Some(|options, workshop| train::train(false, options, workshop)),
+    train: Some(|options, context| train::train(false, options, context)),
     ..COMMON
 };
 
@@ -84,7 +84,7 @@ pub static LINK_SCHEDULING: About = About {
         policy: || Box::new(LinkSolver::new(LinkMethod::Fplinq, WmmseSettings::default())),
         problem: |_| Ok(LinkProblem::drawn(true, (&Scenario::D2d(D2dField::DEFAULT)).into())),
     }],
-    train: Some(|options, workshop| train::train(true, options, workshop)),
+    train: Some(|options, context| train::train(true, options, context)),
     ..COMMON
 };
 

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use crate::core::{Text, Trained};
-use crate::framework::{Error, OptionSpec, OptionValue, Options, Stored as _, Workshop};
+use crate::framework::{Error, OptionSpec, OptionValue, Options, Stored as _, TrainingContext};
 use crate::invalid::Invalid;
 use crate::network::{Aggregator, EdgeGnn};
 use crate::problems::interference::{
@@ -143,14 +143,14 @@ fn settings(
 pub(super) fn train(
     scheduling: bool,
     options: &Options,
-    workshop: &Workshop<'_>,
+    context: &TrainingContext<'_>,
 ) -> Result<Trained, Error> {
     let about = if scheduling { &LINK_SCHEDULING } else { &INTERFERENCE };
     let (settings, output) = settings(scheduling, options)?;
-    let mut session = workshop.session(&(about.name, &settings, output))?;
+    let mut session = context.session(&(about.name, &settings, output))?;
     let policy = session.kept_or(|session| train_power(&settings, output, session))?;
     let report = Report {
-        model: workshop.model_name(),
+        model: context.model_name(),
         training: settings,
         output,
         train_seconds: session.seconds("training"),

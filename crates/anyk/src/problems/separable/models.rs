@@ -8,8 +8,8 @@ use serde::Serialize;
 use crate::config::Config;
 use crate::core::{About, Model, Page, Policy, Problem, Shown, Text, Trained, evaluation, or_dash};
 use crate::framework::{
-    Error, ModelError, Observer, OptionSpec, OptionValue, Options, Stored as _, Trials, Workshop,
-    training_cells,
+    Error, ModelError, Observer, OptionSpec, OptionValue, Options, Stored as _, TrainingContext,
+    Trials, training_cells,
 };
 use crate::problems::separable::problem::{
     CELL, CostOfSnr, SEPARABLE, bandwidth_hz, cost, cost_name,
@@ -31,7 +31,7 @@ pub(super) fn training_options() -> Vec<OptionSpec> {
 }
 
 /// Trains a policy for the users of a cell.
-pub(super) fn train(options: &Options, workshop: &Workshop<'_>) -> Result<Trained, Error> {
+pub(super) fn train(options: &Options, context: &TrainingContext<'_>) -> Result<Trained, Error> {
     let system = CELL.system(options, &Config::default())?;
     let costs = [cost(options)?];
     let bandwidth_hz = bandwidth_hz(options)?;
@@ -51,12 +51,12 @@ pub(super) fn train(options: &Options, workshop: &Workshop<'_>) -> Result<Traine
     let cell = SeparableCell { config: system.config().clone(), bandwidth_hz, cost: name };
     let (low, ends, coefficients, errors) = costs[0].parts();
     let cost = (low, ends, coefficients.collect::<Vec<_>>(), errors);
-    let mut session = workshop.session(&(SEPARABLE.name, &settings, &cell, cost))?;
+    let mut session = context.session(&(SEPARABLE.name, &settings, &cell, cost))?;
     let started = Instant::now();
     let policy = session.kept_or(|_| SeparablePrice::train(&costs, &settings, Some(cell)))?;
     let metrics = policy.record().metrics;
     let report = Report {
-        model: workshop.model_name(),
+        model: context.model_name(),
         training: settings,
         prices: policy.prices(),
         train_seconds: started.elapsed().as_secs_f64(),

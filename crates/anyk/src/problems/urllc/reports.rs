@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use crate::core::{Page, Text};
-use crate::framework::{Error, Guarantee, Session, Stored as _, Trials, Workshop};
+use crate::framework::{Error, Guarantee, Session, Stored as _, TrainingContext, Trials};
 use crate::problems::urllc::{
     LearnedPolicy, PricePolicy, PriceSettings, RelativeError, SampledRecord, SizeResult,
     TrainSettings, TrainedRanges,
@@ -28,7 +28,7 @@ pub(crate) struct LearnedReport {
 
 impl LearnedReport {
     pub(crate) fn new(
-        workshop: &Workshop<'_>,
+        context: &TrainingContext<'_>,
         session: &Session<'_>,
         policy: &LearnedPolicy,
         law_error: Option<RelativeError>,
@@ -36,7 +36,7 @@ impl LearnedReport {
     ) -> Self {
         let record = policy.record();
         Self {
-            model: workshop.model_name(),
+            model: context.model_name(),
             training: record.training.clone(),
             pretrain_seconds: session.seconds("pre-training"),
             train_seconds: session.seconds("training"),
@@ -114,7 +114,7 @@ struct Sampled {
 
 impl PriceReport {
     pub(crate) fn new(
-        workshop: &Workshop<'_>,
+        context: &TrainingContext<'_>,
         session: &Session<'_>,
         policy: &PricePolicy,
         equal_power_gap_percent: f64,
@@ -123,7 +123,7 @@ impl PriceReport {
         let errors = policy.bandwidth().map_or(&[][..], |bandwidth| &bandwidth.errors);
         let largest = errors.iter().fold(0.0, |most: f64, point| most.max(point.standard_error));
         Self {
-            model: workshop.model_name(),
+            model: context.model_name(),
             training: record.training.clone(),
             train_seconds: session.seconds("bandwidth") + session.seconds("training"),
             ranges: record.ranges.clone(),

@@ -7,8 +7,8 @@ use crate::core::{Model, Trained, no_better_than};
 use crate::exchange::{read_fading_samples, read_file};
 use crate::framework::{
     CellOptions, Error, FORMER_PRICE, Method, ModelError, ModelFile, OptionSpec, OptionValue,
-    Options, PRICE, PretrainLoss, PretrainSettings, Silent, Stored as _, Workshop, training_cells,
-    training_specs,
+    Options, PRICE, PretrainLoss, PretrainSettings, Silent, Stored as _, TrainingContext,
+    training_cells, training_specs,
 };
 use crate::invalid::Invalid;
 use crate::network::Aggregator;
@@ -175,7 +175,7 @@ fn recipe(method: Method, largest: usize, options: &Options) -> Result<Recipe, E
 fn train_learned(
     method: Method,
     options: &Options,
-    workshop: &Workshop<'_>,
+    context: &TrainingContext<'_>,
 ) -> Result<Trained, Error> {
     let system = CellOptions::ALL.system(options, &Config::default())?;
     let settings = learned_settings(method, options)?;
@@ -186,13 +186,13 @@ fn train_learned(
         Preset::Paper => PretrainSettings::paper(),
     };
     let pretraining = PretrainSettings { loss, ..pretraining };
-    let seed = workshop.law_seed(settings.seed);
+    let seed = context.law_seed(settings.seed);
     let law_seed = (method == Method::PGnn).then_some(seed);
     let decides = ("urllc", system.config(), &settings, &pretraining, law_seed);
-    let mut session = workshop.session(&decides)?;
+    let mut session = context.session(&decides)?;
     let policy = session.kept_or(|session| -> Result<_, Error> {
         let decides = (method, system.config(), settings.epsilon_d, seed);
-        let law = workshop.law::<LearnedPolicy>(session, (&pretraining, &decides), |session| {
+        let law = context.law::<LearnedPolicy>(session, (&pretraining, &decides), |session| {
             law_for(&system, &TrainSettings { seed, ..settings.clone() }, &pretraining, session)
         })?;
         Ok(train_urllc(&system, &settings, (&pretraining, law.as_ref()), session)?)
@@ -206,7 +206,7 @@ fn train_learned(
     let set = validation_set(&system, None, &settings.train_k, settings.seed)?;
     let equal = set.evaluate(&EqualPower::default(), &Silent)?;
     let equal_percent = mean_metrics(&equal).gap_percent;
-    let report = LearnedReport::new(workshop, &session, &policy, law_error, equal_percent);
+    let report = LearnedReport::new(context, &session, &policy, law_error, equal_percent);
     let availability = policy.record().metrics.availability;
     let hint = "a stricter `epsilon_d`, more samples, another seed, or the method price";
     let warning = (availability < AVAILABLE).then(|| not_all_served(availability, hint));
@@ -226,12 +226,12 @@ fn price_settings(options: &Options) -> Result<PriceSettings, Error> {
     Ok(PriceSettings::of_options(options)?)
 }
 
-fn train_price(options: &Options, workshop: &Workshop<'_>) -> Result<Trained, Error> {
+fn train_price(options: &Options, context: &TrainingContext<'_>) -> Result<Trained, Error> {
     let settings = price_settings(options)?;
     let system = CellOptions::ALL.system(options, &Config::default())?;
     let (policy, session, fading) = match options.text("fading") {
         None => {
-            let mut session = workshop.session(&("urllc", system.config(), &settings))?;
+            let mut session = context.session(&("urllc", system.config(), &settings))?;
             let policy =
                 session.kept_or(|session| train_price_policy(&system, &settings, session))?;
             (policy, session, None)
@@ -251,7 +251,7 @@ fn train_price(options: &Options, workshop: &Workshop<'_>) -> Result<Trained, Er
             let learning = SampledSettings::new(loss, settings.seed);
             let data = crc32fast::hash(&bytes);
             let decides = ("urllc", system.config(), &settings, &learning, deviations, data);
-            let mut session = workshop.session(&decides)?;
+            let mut session = context.session(&decides)?;
             let policy = session.kept_or(|session| {
                 train_sampled_policy(&system, &samples, &learning, &settings, deviations, session)
             })?;
@@ -259,7 +259,7 @@ fn train_price(options: &Options, workshop: &Workshop<'_>) -> Result<Trained, Er
         }
     };
     let equal_percent = equal_power_gap_percent(&policy, fading.as_ref())?;
-    let report = PriceReport::new(workshop, &session, &policy, equal_percent);
+    let report = PriceReport::new(context, &session, &policy, equal_percent);
     let metrics = policy.record().metrics;
     let warning = if metrics.availability < AVAILABLE {
         Some(not_all_served(metrics.availability, "more samples, or another seed"))
@@ -271,13 +271,13 @@ fn train_price(options: &Options, workshop: &Workshop<'_>) -> Result<Trained, Er
 }
 
 /// Trains a policy.
-pub(super) fn train(options: &Options, workshop: &Workshop<'_>) -> Result<Trained, Error> {
+pub(super) fn train(options: &Options, context: &TrainingContext<'_>) -> Result<Trained, Error> {
     // Only one method can learn its bandwidth from samples of fading.
     let usual =
         if options.has("fading") { Trainable::Price } else { Trainable::Paper(Method::PGnn) };
     match options.choice(Trainable::ALL, "method")?.unwrap_or(usual) {
-        Trainable::Paper(method) => train_learned(method, options, workshop),
-        Trainable::Price => train_price(options, workshop),
+        Trainable::Paper(method) => train_learned(method, options, context),
+        Trainable::Price => train_price(options, context),
     }
 }
 

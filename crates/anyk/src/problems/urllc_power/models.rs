@@ -4,7 +4,9 @@ use serde::Serialize;
 
 use crate::config::Config;
 use crate::core::{About, Model, Page, Policy, Shown, Text, Trained, evaluation, no_better_than};
-use crate::framework::{Error, ModelError, Observer, Options, Stored as _, Trials, Workshop};
+use crate::framework::{
+    Error, ModelError, Observer, Options, Stored as _, TrainingContext, Trials,
+};
 use crate::invalid::Invalid;
 use crate::problems::urllc::{ModelMetrics, PriceSettings};
 use crate::problems::urllc_power::evaluation::{BandTrials, validated};
@@ -12,15 +14,15 @@ use crate::problems::urllc_power::problem::{CELL, USER_BAND_HZ};
 use crate::problems::urllc_power::{BandPricePolicy, BandResult, URLLC_POWER, evaluate_band};
 
 /// Trains a policy.
-pub(super) fn train(options: &Options, workshop: &Workshop<'_>) -> Result<Trained, Error> {
+pub(super) fn train(options: &Options, context: &TrainingContext<'_>) -> Result<Trained, Error> {
     let system = CELL.system(options, &Config::default())?;
     let settings = PriceSettings::of_options(options)?;
-    let mut session = workshop.session(&(URLLC_POWER.name, system.config(), &settings))?;
+    let mut session = context.session(&(URLLC_POWER.name, system.config(), &settings))?;
     let policy = session.kept_or(|session| BandPricePolicy::train(&system, &settings, session))?;
     let (metrics, equal_gap_percent) = validated(&policy)?;
     let warning = no_better_than("equal bandwidths", metrics.gap_percent, equal_gap_percent);
     let report = Report {
-        model: workshop.model_name(),
+        model: context.model_name(),
         training: settings,
         train_seconds: session.seconds("training"),
         metrics,

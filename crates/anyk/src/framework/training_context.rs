@@ -15,7 +15,7 @@ use crate::framework::{
 use crate::network::BandwidthLaw;
 
 /// Context of a training run.
-pub struct Workshop<'a> {
+pub struct TrainingContext<'a> {
     /// Observer of the run.
     pub observer: &'a dyn Observer,
     /// Path of the model file to write, if any.
@@ -53,7 +53,7 @@ fn run_id(settings: &impl Serialize) -> Result<String, Error> {
     Ok(format!("{:016x}", fingerprint(text)))
 }
 
-impl<'a> Workshop<'a> {
+impl<'a> TrainingContext<'a> {
     /// Starts a run. The settings must contain everything that determines its result. If the run is one of several
     /// and its model already exists, [`Session::kept_or`] returns that model.
     pub fn session(&self, settings: &impl Serialize) -> Result<Session<'a>, Error> {
