@@ -1,11 +1,12 @@
 //! Commands of the project: `cargo xtask test` runs all checks, `cargo xtask compare` compares the speed of the program
-//! with Python code.
+//! with Python code, `cargo xtask results` measures everything in docs/results.
 
 mod checker;
 mod fuzz;
 mod long;
 mod package;
 mod python;
+mod results;
 
 use std::env;
 use std::path::{Path, PathBuf};
@@ -23,6 +24,7 @@ Usage: cargo xtask COMMAND
   python [--torch]   test the Python package, or its PyTorch layers (downloads 3 GB)
   checker [COUNT] [SEED]   check answers on random cells by an independent computation
   fuzz [TARGET] [--time SECONDS] [--plain]   read hostile files, guided by coverage unless --plain (fuzz/README.md)
+  results [DIR] [--only PAGE] [--full]   run all studies of this commit and write docs/results (about an hour)
   compare            compare the speed of the exact solver with SciPy (bench/README.md)
   compare learning   compare the speed of training and allocation with PyTorch and JAX
   compare wmmse      compare the speed of WMMSE with NumPy
@@ -40,6 +42,7 @@ fn main() -> ExitCode {
         Some("checker") => checker::command(env::args().skip(2)),
         Some("fuzz") => fuzz::command(env::args().skip(2)),
         Some("compare") => compare(),
+        Some("results") => results::command(env::args().skip(2)),
         Some("help" | "--help" | "-h") => {
             println!("{HELP}");
             Ok(())

@@ -66,7 +66,8 @@ pub(crate) fn alternatives(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
         title: "Availability and extra bandwidth of training at several K, and of K as an input"
             .into(),
         note: format!(
-            "Figures are for {OUR_TRAINING}. Each cell shows A_K and the extra bandwidth in percent, the {}. Training \
+            "Figures are for {OUR_TRAINING}. Each cell shows A_K and the extra bandwidth in percent, the {} (in \
+             brackets the worst, if it differs). Training \
              is for ε_D = 6e-6 (M-GNN at K = 10: 5e-6, as in the paper), with {SAMPLES} samples in total if there are \
              several K. “K as an input” adds ln K to the input of every user; “larger” has {} hidden features instead \
              of 4 and {} steps instead of 20,000. No run was trained at K = 500. {}",
@@ -103,7 +104,8 @@ pub(crate) fn aggregators(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
         title: "Availability and extra bandwidth by aggregator, trained at K = 10 (proposition 4)"
             .into(),
         note: format!(
-            "Figures are for {OUR_TRAINING}. Each cell shows A_K and the extra bandwidth in percent, the {}.",
+            "Figures are for {OUR_TRAINING}. Each cell shows A_K and the extra bandwidth in percent, the {} (in \
+             brackets the worst, if it differs).",
             lab.rule()
         ),
         columns: columns(["method", "aggregator"], &TEST_SIZES),
@@ -121,12 +123,19 @@ pub(crate) fn aggregators(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
 }
 
 fn columns([first, second]: [&str; 2], sizes: &[usize]) -> Vec<Head> {
-    row![first, second; sizes.iter().map(|size| (format!("K = {size}"), "{:.2}, {:+.1}"))]
+    row![first, second; sizes.iter().map(|size| (format!("K = {size}"), "{:.2}, {:+.1} ({:.2}, {:+.1})"))]
 }
 
-/// Returns the availability and the extra bandwidth in percent at each size.
-fn figures(result: &EntryResult, sizes: &[usize]) -> Vec<[f64; 2]> {
-    sizes.iter().map(|&size| [result.availability(size), result.gap_percent(size)]).collect()
+/// Returns the availability and the extra bandwidth in percent at each size, also of the worst run if it differs.
+fn figures(result: &EntryResult, sizes: &[usize]) -> Vec<Vec<f64>> {
+    let at_size = |&size: &usize| {
+        let shown = [result.availability(size), result.gap_percent(size)];
+        let [(lowest, _), (_, most)] = result.spread(size);
+        let worst = [lowest, most];
+        let differs = shown.iter().zip(worst).any(|(one, other)| one.total_cmp(&other).is_ne());
+        if differs { [shown, worst].concat() } else { shown.to_vec() }
+    };
+    sizes.iter().map(at_size).collect()
 }
 
 fn follows(result: &EntryResult, sizes: &[usize]) -> bool {

@@ -43,7 +43,7 @@ pub(crate) fn tables(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
             lab.shortened(&entry).train(&lab.system, 0, law, &Quietly(lab.observer))?;
         let case = Case {
             name: format!("calibration-{epsilon:e}-{}", sizes.len()),
-            subject: format!("P-GNN trained at K = 10 with ε_D = {epsilon:e}"),
+            subject: format!("P-GNN, preset fast, trained at K = 10 with ε_D = {epsilon:e}"),
             sizes,
         };
         tables.push(table(lab, &case, &policy, (&test, &judge))?);
@@ -178,7 +178,7 @@ fn table<P: CellPolicy + Sync>(
             ),
             is_kept,
         )
-        .covering(format!("one run of preset fast, {repetitions} calibrations"))],
+        .covering(format!("one training run, {repetitions} calibrations"))],
         chart: Some(Chart {
             title: format!("Users who miss their QoS after calibration at K = {names}"),
             x_label: "number of users K".into(),

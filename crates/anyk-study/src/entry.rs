@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::outer::train_with_exact_law;
+use crate::shown::with_range;
 use anyk::System;
 use anyk::core::Policy;
 use anyk::framework::{Method, Observer, PretrainSettings, Session, Silent, TrainError};
@@ -65,7 +66,7 @@ pub enum Outer {
 }
 
 /// Description of networks that are trained with the preset fast.
-pub(crate) const OUR_TRAINING: &str = "the paper's networks trained with AnyK's preset fast";
+pub(crate) const OUR_TRAINING: &str = "the paper's networks with our training (preset fast)";
 
 /// Training with given settings; each run has its own seed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -241,6 +242,16 @@ impl EntryResult {
     /// Returns the second worst extra bandwidth at a size, in percent; with fewer than ten runs, the worst.
     pub fn gap_percent(&self, size: usize) -> f64 {
         second_worst(self.column(size, |result| result.gap_percent)).unwrap_or(f64::NAN)
+    }
+
+    /// Returns the availability at a size, followed by the range over all runs.
+    pub(crate) fn availability_with_range(&self, size: usize) -> Vec<f64> {
+        with_range(self.availability(size), &self.column(size, |result| result.availability))
+    }
+
+    /// Returns the extra bandwidth at a size in percent, followed by the range over all runs.
+    pub(crate) fn gap_with_range(&self, size: usize) -> Vec<f64> {
+        with_range(self.gap_percent(size), &self.column(size, |result| result.gap_percent))
     }
 
     /// Returns the smallest and largest availability, then extra bandwidth, of the runs at a size.

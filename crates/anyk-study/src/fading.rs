@@ -2,11 +2,14 @@
 
 use rayon::prelude::*;
 
+use crate::entry::BASELINE;
 use crate::{Lab, TEST_SEED};
 use anyk::channel::{FadingLaw, FadingSamples};
-use anyk::framework::{Error, Observer, PretrainLoss, Quietly, Session, Silent, Table, Value};
+use anyk::framework::{
+    Claim, Error, Holds, Observer, PretrainLoss, Quietly, Session, Silent, Table, Value,
+};
 use anyk::problems::urllc::{
-    CellPolicy as _, DEVIATIONS, PricePolicy, SampledSettings, SizeResult, TestSet,
+    CellPolicy as _, DEVIATIONS, EqualPower, PricePolicy, SampledSettings, SizeResult, TestSet,
     bandwidth_errors, draw_fading, train_sampled_policy, true_bandwidth,
 };
 use anyk::qos::BandwidthTable;
@@ -17,6 +20,8 @@ const SIZES: [usize; 10] = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000];
 const COUNTS: [usize; 3] = [500, 2000, 20_000];
 /// Numbers of gains for which the results by size and the trade-off are shown.
 const SHOWN: [usize; 2] = [2000, 20_000];
+/// Smallest size at which the policy is compared with equal power.
+const LARGE: usize = 10;
 /// Number of cells of each size.
 const TEST_CELLS: u64 = 20;
 /// Received powers, in W, at which `b̂` is compared with `b`.
@@ -76,6 +81,10 @@ struct Rows {
     errors: Vec<Vec<Value>>,
     trade_off: Vec<Vec<Value>>,
     sizes: Vec<Vec<Value>>,
+    /// Number of draws that miss a user although `b̂` is widened, and of all draws, for each row of errors.
+    missed: Vec<(usize, usize)>,
+    /// Extra bandwidths in percent at each size ≥ [`LARGE`]: learned from the most samples, and of equal power.
+    beside: Vec<(f64, f64)>,
 }
 
 /// Learns from every distribution, number of samples and way of learning, and measures the results.
@@ -86,6 +95,9 @@ fn rows(lab: &Lab<'_>) -> Result<Rows, Error> {
         let test =
             TestSet::draw_under(&lab.system, Some(&rule), &SIZES, TEST_CELLS, TEST_SEED, &Silent)?;
         let truth = Truth { law, table: true_bandwidth(&lab.system, &law)?, test };
+        let equal = truth.test.evaluate(&EqualPower::default(), &Silent)?;
+        let figures = equal.iter().map(|size| [size.availability, size.gap_percent]);
+        let baseline = row![truth.law.to_string(), (), BASELINE; figures];
         for &samples in counts(lab) {
             for way in WAYS {
                 let runs = (0..draws(lab, way))
@@ -97,6 +109,12 @@ fn rows(lab: &Lab<'_>) -> Result<Rows, Error> {
                         Ok(run)
                     })
                     .collect::<Result<Vec<Run>, Error>>()?;
+                rows.missed.push((misses(&runs), runs.len()));
+                if samples == SHOWN[SHOWN.len() - 1] {
+                    let both = by_size(&runs).into_iter().zip(&equal);
+                    let large = both.filter(|(_, equal)| equal.k >= LARGE);
+                    rows.beside.extend(large.map(|([_, gap], equal)| (gap, equal.gap_percent)));
+                }
                 let (law, way) = (truth.law.to_string(), name(way));
                 rows.errors.push(row![law.clone(), samples, way; error_values(&runs)]);
                 if SHOWN.contains(&samples) {
@@ -106,12 +124,14 @@ fn rows(lab: &Lab<'_>) -> Result<Rows, Error> {
                 }
             }
         }
+        rows.sizes.push(baseline);
     }
     Ok(rows)
 }
 
 /// Builds the tables from their rows.
 fn shown(rows: Rows) -> Vec<Table> {
+    let claims = claims(&rows.missed, &rows.beside);
     vec![
         Table {
             name: "fading".into(),
@@ -140,7 +160,7 @@ fn shown(rows: Rows) -> Vec<Table> {
                 "draws with a miss",
             ],
             rows: rows.errors,
-            chart: None,
+            claims,
             ..Table::default()
         },
         Table {
@@ -163,7 +183,9 @@ fn shown(rows: Rows) -> Vec<Table> {
             title: format!(
                 "Unknown fading distribution, {DEVIATIONS} standard errors: availability and extra bandwidth by K"
             ),
-            note: "Each cell shows the availability and the extra bandwidth in percent.".into(),
+            note: "Each cell shows the availability and the extra bandwidth in percent, on average over draws. Equal \
+                   power with the exact b needs the true distribution."
+                .into(),
             columns: row![
                 "distribution", "samples", "training of b̂"; SIZES.map(|k| (format!("K = {k}"), "{:.4}, {:+.2}"))
             ],
@@ -244,7 +266,7 @@ fn error_values(runs: &[Run]) -> Vec<Value> {
     let largest = runs.iter().flat_map(|run| &run.errors).fold(0.0f64, |most, e| most.max(e.abs()));
     let plain: Vec<&[SizeResult]> = runs.iter().map(|run| &run.plain[..]).collect();
     let wide: Vec<&[SizeResult]> = runs.iter().map(|run| &run.widened[..]).collect();
-    let short = wide.iter().filter(|run| run.iter().any(|size| size.availability < 1.0)).count();
+    let short = misses(runs);
     let (plain, wide) = (worst(&plain), worst(&wide));
     row![
         runs.len(),
@@ -256,6 +278,46 @@ fn error_values(runs: &[Run]) -> Vec<Value> {
         wide.0,
         wide.1,
         short,
+    ]
+}
+
+/// Number of draws that miss a user at some size although `b̂` is widened.
+fn misses(runs: &[Run]) -> usize {
+    runs.iter().filter(|run| run.widened.iter().any(|size| size.availability < 1.0)).count()
+}
+
+/// Returns the claims that widening suffices in every draw, and that the policy needs less bandwidth than equal power.
+fn claims(missed: &[(usize, usize)], beside: &[(f64, f64)]) -> Vec<Claim> {
+    let count = |of: fn(&(usize, usize)) -> usize| missed.iter().map(of).sum::<usize>();
+    let (short, all) = (count(|one| one.0), count(|one| one.1));
+    let draws = missed.iter().map(|one| one.1).min().unwrap_or_default();
+    let less = beside.iter().filter(|(own, equal)| own < equal).count();
+    let cases = beside.len();
+    let most = beside.iter().map(|one| one.0).fold(0.0, f64::max);
+    vec![
+        Claim::own(
+            format!(
+                "Widened by {DEVIATIONS} standard errors, b̂ serves every user in every draw of the samples"
+            ),
+            format!("a user is missed in {short} of {all} draws"),
+            Holds::in_all(missed.iter().map(|(short, _)| *short == 0)),
+        )
+        .covering(format!(
+            "K = 1 to 1000, at least {draws} draws for each number of samples, {TEST_CELLS} cells for each K"
+        )),
+        Claim::own(
+            format!(
+                "Learned from {} samples, the price policy needs less bandwidth than equal power, which needs the \
+                 true distribution",
+                SHOWN[SHOWN.len() - 1]
+            ),
+            format!(
+                "in {less} of {cases} cases (distribution, training and K ≥ {LARGE}), with at most {most:.2} % extra \
+                 bandwidth on average"
+            ),
+            Holds::in_all(beside.iter().map(|(own, equal)| own < equal)),
+        )
+        .covering(format!("K = {LARGE} to 1000, {TEST_CELLS} cells for each K")),
     ]
 }
 

@@ -158,6 +158,12 @@ fn table(lab: &Lab<'_>, plan: &Plan, runs: u64) -> Result<Table, Error> {
             results.iter().zip(&figures).map(|(result, &figure)| (result.k as f64, figure));
         curves.push(Series::solid(plan_row.label.clone(), points.collect()));
     }
+    let counts = counts(lab, plan);
+    let full = results.iter().zip(&counts).map(|(result, &(_, samples))| {
+        lab.go_on()?;
+        full_power_percent(&plan.scenario, result, samples)
+    });
+    rows.push(row![FULL_POWER; full.collect::<Result<Vec<f64>, Error>>()?]);
     let mut others = Vec::new();
     for (label, figure) in baselines {
         let points = results.iter().filter_map(|result| Some((result.k as f64, figure(result)?)));
@@ -339,17 +345,37 @@ fn train(lab: &Lab<'_>, plan: &Plan, runs: u64) -> Result<Vec<PowerPolicy>, Erro
     Ok(policies)
 }
 
+/// Sizes, and the number of networks of each.
+fn counts(lab: &Lab<'_>, plan: &Plan) -> Vec<(usize, u64)> {
+    let count =
+        |&(size, counts): &(usize, [u64; 2])| (size, lab.effort.of([2, counts[1], counts[0]]));
+    plan.sizes.iter().map(count).collect()
+}
+
+/// Label of the trivial baseline.
+pub(crate) const FULL_POWER: &str = "full power";
+
+/// Returns the mean sum rate of full power on the networks of a result, in percent of WMMSE's.
+pub(crate) fn full_power_percent(
+    scenario: &Scenario,
+    result: &PowerSizeResult,
+    samples: u64,
+) -> Result<f64, Error> {
+    let rate = |index: u64| -> Result<f64, Error> {
+        let network = scenario.draw(TEST_SEED, result.k, index).map_err(Error::other)?;
+        Ok(network.sum_rate_bits(&vec![1.0; result.k]))
+    };
+    let rates = (0..samples).into_par_iter().map(rate).collect::<Result<Vec<f64>, Error>>()?;
+    Ok(100.0 * rates.iter().sum::<f64>() / (samples as f64 * result.wmmse_bits))
+}
+
 /// Measures all policies at each size; results of each size are cached.
 fn measure(
     lab: &Lab<'_>,
     plan: &Plan,
     policies: &[PowerPolicy],
 ) -> Result<Vec<PowerSizeResult>, Error> {
-    let counts: Vec<(usize, u64)> = plan
-        .sizes
-        .iter()
-        .map(|&(size, counts)| (size, lab.effort.of([2, counts[1], counts[0]])))
-        .collect();
+    let counts = counts(lab, plan);
     let all = counts.iter().map(|count| count.1).sum();
     let records: Vec<_> = policies.iter().map(Stored::record).collect();
     let measure = |&(size, samples): &(usize, u64)| -> Result<Vec<PowerSizeResult>, Error> {

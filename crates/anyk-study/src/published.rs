@@ -31,8 +31,8 @@ pub(crate) fn tables(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
         title: "Availability and bandwidth after training as in the paper (preset paper)".into(),
         note: format!(
             "5,000 epochs of plain gradient steps; t counts epochs, bandwidths are in MHz, networks start from small \
-             normal weights, and each run of P-GNN pre-trains its own B^v. Each figure is the {}; a run that diverges \
-             from five starts counts as serving no user. {COUNTS} Extra bandwidth is relative to the exact optimum. {} \
+             normal weights, and each run of P-GNN pre-trains its own B^v. Each figure is the {}, with the \
+             range of all runs in brackets; a run that diverges from five starts counts as serving no user. {COUNTS} Extra bandwidth is relative to the exact optimum. {} \
              cannot show how often a run serves every user; the study `rates` does. {budget}",
             lab.rule(),
             lab.trainings_words(),
@@ -41,13 +41,13 @@ pub(crate) fn tables(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
             "method",
             "K",
             ("runs with A_K = 1.00 (as coded)", "{} ({}) of {}"),
-            ("A_K", "{:.2}"),
+            ("A_K", "{:.2} ({:.3}–{:.3})"),
             ("A_K as coded", "{:.2}"),
             ("paper's A_K", "{:.2}"),
             ("W_K", "MHz", "{:.3}"),
             ("paper's W_K", "MHz", "{:.2}"),
             ("deviation", "%", "{:+.2}"),
-            ("extra bandwidth", "%", "{:+.2}"),
+            ("extra bandwidth", "%", "{:+.2} ({:+.2} to {:+.2})"),
         ],
         rows,
         claims: vec![claim(&serve).covering(format!("{}, preset paper", lab.covers()))],
@@ -68,13 +68,13 @@ fn at_sizes(label: &str, result: &EntryResult, paper: Option<&PaperRow>) -> Vec<
             label,
             size,
             paper.map(|_| [good, as_coded, result.trainings() as f64]),
-            result.availability(size),
+            result.availability_with_range(size),
             result.availability_by(Count::AsCoded, size),
             paper_a,
             w,
             paper_w,
             w.zip(paper_w).map(|(w, paper)| 100.0 * (w / paper - 1.0)),
-            some.then(|| result.gap_percent(size)),
+            some.then(|| result.gap_with_range(size)),
         ]
     };
     TEST_SIZES.into_iter().enumerate().map(at_size).collect()

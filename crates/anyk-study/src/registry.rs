@@ -14,6 +14,8 @@ pub struct Study {
     pub name: &'static str,
     /// One-line description.
     pub about: &'static str,
+    /// Question of the study and how it is answered, in Markdown. A results page shows it before the tables.
+    pub introduction: &'static str,
     /// Whether `anyk reproduce` runs the study if no name is given; the others run only by name.
     pub by_default: bool,
     /// Whether the study is an addition to the paper's tables, figures and statements.
@@ -36,112 +38,217 @@ pub const FORMER_PRICE: &str = "any-gnn";
 /// All studies: the paper's in its order, then the additional ones.
 pub static STUDIES: [Study; 27] = {
     type Run = fn(&mut Lab<'_>) -> Result<Vec<Table>, Error>;
-    const fn paper(name: &'static str, about: &'static str, run: Run) -> Study {
-        Study { name, about, by_default: true, own: false, run }
+    const fn paper(
+        name: &'static str,
+        about: &'static str,
+        introduction: &'static str,
+        run: Run,
+    ) -> Study {
+        Study { name, about, introduction, by_default: true, own: false, run }
     }
-    const fn own(name: &'static str, about: &'static str, run: Run) -> Study {
-        Study { name, about, by_default: false, own: true, run }
+    const fn own(
+        name: &'static str,
+        about: &'static str,
+        introduction: &'static str,
+        run: Run,
+    ) -> Study {
+        Study { name, about, introduction, by_default: false, own: true, run }
     }
     // Run by default: it shares its training runs with the paper's studies, and draws the first picture of the report.
-    const fn beside(name: &'static str, about: &'static str, run: Run) -> Study {
-        Study { name, about, by_default: true, own: true, run }
+    const fn beside(
+        name: &'static str,
+        about: &'static str,
+        introduction: &'static str,
+        run: Run,
+    ) -> Study {
+        Study { name, about, introduction, by_default: true, own: true, run }
     }
     [
-        paper("table1", "Data sets", tables::table1),
-        paper("table2", "Hyper-parameters", hyper_parameters::table2),
-        paper("table3", "P-GNN for different ε_D", tables::table3),
-        paper("table4", "Small training sizes", small_sizes::table4),
-        paper("table5", "Samples and training time", tables::table5),
-        paper("table6", "Comparison of the methods", tables::table6),
+        paper(
+            "table1",
+            "Data sets",
+            "The numbers of cells in the data sets of P-GNN, of AnyK and of the paper.",
+            tables::table1,
+        ),
+        paper(
+            "table2",
+            "Hyper-parameters",
+            "AnyK has two ways to train the paper's networks: the preset `paper` follows the paper's text, and the \
+             preset `fast`, the default of `anyk train`, is ours. This study lists where they differ.",
+            hyper_parameters::table2,
+        ),
+        paper(
+            "table3",
+            "P-GNN for different ε_D",
+            "P-GNN is trained for a stricter loss ε_D than the target ε = 1e-5, so that its errors still leave every \
+             user served. This study shows how much stricter ε_D must be, and what that costs in bandwidth.",
+            tables::table3,
+        ),
+        paper(
+            "table4",
+            "Small training sizes",
+            "The paper trains P-GNN with 2, 5 or 8 users and applies it to up to 200. This study looks for the number \
+             of samples that this takes. The controls show what the same networks do without training.",
+            small_sizes::table4,
+        ),
+        paper(
+            "table5",
+            "Samples and training time",
+            "Training times with the paper's recipe are compared with the times in the paper. They were measured on \
+             different machines.",
+            tables::table5,
+        ),
+        paper(
+            "table6",
+            "Comparison of the methods",
+            "The paper compares P-GNN with networks that have no outer function (M-GNN) and with a fully connected \
+             network (FNN). This study adds the exact optimum and equal power with exact bandwidths, which needs no \
+             training.",
+            tables::table6,
+        ),
         paper(
             "closed-forms",
             "Policies with closed forms (sections III-A and IV-A)",
+            "For problems (P5) and (P6) the optimal policy is known as a formula, so the distance of a trained network \
+             to it can be measured at any K.",
             closed_forms::tables,
         ),
-        paper("fig1", "Outputs of two toy policies against K", figures::fig1),
+        paper(
+            "fig1",
+            "Outputs of two toy policies against K",
+            "One of the paper's two toy policies does not change with K, the other does.",
+            figures::fig1,
+        ),
         paper(
             "fig2a",
             "Probability of full power under WMMSE, by the direct gain",
+            "WMMSE gives nearly every link either no power or full power. This study counts how often a link with a \
+             given direct gain has full power.",
             interference::fig2a,
         ),
-        paper("fig2b", "Probability of full power under WMMSE, on average", interference::fig2b),
-        paper("fig2c", "Mean and spread of the closed-form power", figures::fig2c),
+        paper(
+            "fig2b",
+            "Probability of full power under WMMSE, on average",
+            "If this probability stayed constant for large K, the policy would be asymptotically size-invariant, as \
+             the paper states.",
+            interference::fig2b,
+        ),
+        paper(
+            "fig2c",
+            "Mean and spread of the closed-form power",
+            "The power of a user depends on the gains of all other users. This study measures how much it still \
+             varies if the user's own gain is known.",
+            figures::fig2c,
+        ),
         paper(
             "propositions",
             "Propositions 1 to 4 on policies and random networks; asymptotic forms",
+            "The propositions concern the limit of large K. This study measures at which rate each policy and each \
+             aggregator approaches it.",
             propositions::tables,
         ),
         paper(
             "power-control",
             "Power control and link scheduling, trained at one K (section III-B)",
+            "Networks for the powers of links that share a band are trained at one K and measured at others. WMMSE is \
+             the reference.",
             power_control::tables,
         ),
         beside(
             "price",
             "Price policy compared with the paper's methods and the solver; times; other costs",
+            "The price policy learns how one user responds to a price of power. In each cell, AnyK finds the price that \
+             spends the budget. The policy does not aggregate over users, so K appears neither in the training nor \
+             in the network. Only the policy from fading samples learns what the solver cannot know. With a known \
+             distribution, it is the solver's structure with one fitted curve, so use the solver.",
             price::tables,
         ),
         own(
             "diagnose",
             "Remark 1: size law of every policy and predicted losses (`anyk diagnose`)",
+            "`anyk diagnose` predicts from small K whether a network will generalize to large K. This study compares \
+             its predictions with trained networks.",
             diagnose::tables,
         ),
         own(
             "calibration",
             "Calibrated margins: how often the guarantee fails, and its cost in bandwidth",
+            "`anyk calibrate` chooses a margin on the bandwidth that guarantees a share of served users at the \
+             calibrated K. This study repeats calibrations and counts how often the guarantee fails \
+             ([statement and proof](../guarantees.md#calibration)).",
             calibration::tables,
         ),
         own(
             "published",
             "Training as in the paper (preset paper), for every training size and method",
+            "These are the figures of tables IV and VI if each run of P-GNN pre-trains its own B^v.",
             published::tables,
         ),
         own(
             "rates",
             "How often the paper's recipe serves every user (32 runs of each kind); error of B^v by K",
+            "The paper reports the second worst of ten runs. Ten runs do not give a rate, so this study has at least \
+             32. It also shows where the outer function B^v is too low, and what a better one changes.",
             rates::tables,
         ),
         own(
             "ablation",
             "Choices that the paper leaves open: initialization, meaning of t, unit of the loss",
+            "The paper's text does not fix every detail of the training. This study varies each of them.",
             ablation::tables,
         ),
         own(
             "parameters",
             "P-GNN and the price policy in other cells: do results stay similar?",
+            "The paper says: “When the system parameters … change, similar results can be obtained”. This study \
+             changes the antennas, the budget, the radius and the loss target.",
             parameters::tables,
         ),
         own(
             "conservative",
             "ε_D at which each method serves every user at every K, and the extra bandwidth",
+            "The paper says that M-GNN and the FNN can reach availability 1.00 with a stricter ε_D, but then need much \
+             more bandwidth.",
             conservative::tables,
         ),
         own(
             "samples",
             "Table V by its own rule: the smallest sufficient number of samples",
+            "The paper chooses the number of samples such that more samples improve availability and bandwidth by less \
+             than 1 %. This study applies the rule to the preset `fast`.",
             samples::tables,
         ),
         own(
             "alternatives",
             "Training at several K at once, and K as an input",
+            "Two other ways to generalize to unseen K are training at several K, and K as an input of the network.",
             alternatives::alternatives,
         ),
         own(
             "aggregators",
             "Aggregators mean, sum and max on the URLLC task (proposition 4)",
+            "Proposition 4 recommends the mean. This study trains the same networks with each aggregator.",
             alternatives::aggregators,
         ),
         own(
             "links-published",
             "Links on published fields, compared with the best of 60 WMMSE starts",
+            "The default networks for links are measured on fields of published code, for which they were not trained.",
             links_published::tables,
         ),
         own(
             "seeds",
             "20 training runs of every kind (50 with --full): worst, median and best",
+            "This study trains each kind of network with many seeds and counts the runs that fail.",
             seeds::tables,
         ),
-        own("fading", "Unknown fading distribution, learned from samples", fading::tables),
+        own(
+            "fading",
+            "Unknown fading distribution, learned from samples",
+            "If the fading distribution is unknown, the required bandwidth is learned from samples. This study judges \
+             the price policy under the true distribution.",
+            fading::tables,
+        ),
     ]
 };
 

@@ -27,6 +27,12 @@ const MOST_FORMAT: usize = 100;
 pub struct Section {
     /// Name of the study.
     study: String,
+    /// Description of the study in one line.
+    #[serde(default)]
+    title: String,
+    /// Question of the study and how it is answered, in Markdown.
+    #[serde(default)]
+    introduction: String,
     /// Line that describes how the study was run.
     about: String,
     /// Whether it was a trial, whose figures are meaningless.
@@ -82,6 +88,8 @@ impl Section {
     pub fn new(study: &Study, lab: &Lab<'_>, tables: Vec<Table>) -> Self {
         Self {
             study: study.name.to_owned(),
+            title: study.about.to_owned(),
+            introduction: study.introduction.to_owned(),
             about: lab.about(),
             trial: lab.effort == Effort::Trial,
             sources: SOURCES.clone(),
@@ -232,7 +240,9 @@ fn finite(chart: &Chart) -> Chart {
 #[cfg(test)]
 pub(crate) fn section_of(study: &str, tables: Vec<Table>) -> Section {
     let (study, about) = (study.to_owned(), "three runs".to_owned());
-    Section { study, about, trial: false, sources: SOURCES.clone(), tables }
+    let (title, introduction) = (String::new(), String::new());
+    let sources = SOURCES.clone();
+    Section { study, title, introduction, about, trial: false, sources, tables }
 }
 
 #[cfg(test)]

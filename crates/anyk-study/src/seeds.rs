@@ -5,10 +5,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use crate::entry::{AVAILABLE, OUR_TRAINING};
+use crate::entry::{AVAILABLE, BASELINE, OUR_TRAINING};
 use crate::fading::policy_of_draw;
 use crate::{Lab, our_entries};
 use anyk::channel::{D2dField, FadingLaw};
+use anyk::core::Policy;
 use anyk::framework::{
     Claim, Error, Holds, Observer, PretrainLoss, Session, Silent, Stored, Table, Trials, Value,
 };
@@ -17,7 +18,7 @@ use anyk::problems::closed_forms::{
     ClosedForm, ClosedFormResult, ClosedFormSettings, evaluate_closed_form, train_closed_form,
 };
 use anyk::problems::interference::{PASSES, PowerOutput, Scenario, train_power};
-use anyk::problems::urllc::{CellPolicy, DEVIATIONS, TestSet, train_price_policy};
+use anyk::problems::urllc::{CellPolicy, DEVIATIONS, EqualPower, TestSet, train_price_policy};
 use anyk::row;
 
 /// Number of runs of each kind: in a trial, by default, and with full effort.
@@ -26,6 +27,7 @@ const SEEDS: [u64; 3] = [2, 20, 50];
 const TEST: (u64, u64) = (7, 20);
 /// Sizes at which URLLC policies are measured: the training size, and one of the largest.
 const SIZES: [usize; 2] = [10, 200];
+const TRAINED: [usize; 1] = [SIZES[0]];
 /// Largest distance below the median, in percent, of a run that does not fail.
 const NEAR_PERCENT: f64 = 1.0;
 
@@ -47,6 +49,8 @@ type Figures = (f64, Option<f64>);
 struct Kind {
     label: &'static str,
     measured: &'static str,
+    /// Sizes at which equal power is the baseline, if it applies.
+    baseline: &'static [usize],
     train: fn(&Lab<'_>, u64, &dyn Observer) -> Result<Figures, Error>,
 }
 
@@ -58,11 +62,13 @@ static KINDS: [Kind; 8] = [
     Kind {
         label: "interference, dense",
         measured: OF_WMMSE,
+        baseline: &[],
         train: |lab, seed, observer| links(lab, Scenario::Dense, RANKED, seed, observer),
     },
     Kind {
         label: "interference, d2d",
         measured: OF_WMMSE,
+        baseline: &[],
         train: |lab, seed, observer| {
             links(lab, FIELD, PowerOutput::Priced { steps: 1 }, seed, observer)
         },
@@ -70,21 +76,25 @@ static KINDS: [Kind; 8] = [
     Kind {
         label: "link-scheduling, d2d",
         measured: OF_WMMSE,
+        baseline: &[],
         train: |lab, seed, observer| links(lab, FIELD, RANKED, seed, observer),
     },
     Kind {
         label: "p-gnn",
         measured: OF_BANDWIDTH,
+        baseline: &SIZES,
         train: |lab, seed, observer| learned(lab, P_GNN, &SIZES, seed, observer),
     },
     Kind {
         label: "m-gnn",
         measured: "optimum / total bandwidth, K = 10",
+        baseline: &TRAINED,
         train: |lab, seed, observer| learned(lab, M_GNN, &SIZES[..1], seed, observer),
     },
     Kind {
         label: "price",
         measured: OF_BANDWIDTH,
+        baseline: &SIZES,
         train: |lab, seed, observer| {
             let settings = lab.price_settings(seed);
             let policy = train_price_policy(&lab.system, &settings, &mut Session::new(observer))?;
@@ -94,6 +104,7 @@ static KINDS: [Kind; 8] = [
     Kind {
         label: "price, 2000 fading samples",
         measured: OF_BANDWIDTH,
+        baseline: &SIZES,
         train: |lab, seed, observer| {
             let way = PretrainLoss::Supervised;
             let policy = policy_of_draw(lab, &FadingLaw::Rayleigh, 2000, way, seed, observer)?;
@@ -103,6 +114,7 @@ static KINDS: [Kind; 8] = [
     Kind {
         label: "closed forms, powers of (P6)",
         measured: "100 − error of the shares, K = 10 and 200",
+        baseline: &[],
         train: |lab, seed, observer| {
             let form = ClosedForm::EqualBandwidth { rate_bps: 1e5 };
             let mut settings = ClosedFormSettings::new(form, seed);
@@ -156,8 +168,13 @@ fn on_cells(
     policy: &(impl CellPolicy + Sync),
     sizes: &[usize],
 ) -> Result<Figures, Error> {
+    reached_by(lab, &policy.allocator(), sizes)
+}
+
+/// Measures a policy as [`on_cells`] does.
+fn reached_by(lab: &Lab<'_>, policy: &dyn Policy, sizes: &[usize]) -> Result<Figures, Error> {
     let test = TestSet::draw(&lab.system, sizes, TEST.1, TEST.0)?;
-    let results = test.evaluate(&policy.allocator(), &Silent)?;
+    let results = test.evaluate(policy, &Silent)?;
     let lowest = |values: Vec<f64>| values.into_iter().fold(f64::INFINITY, f64::min);
     let over = results.iter().map(|size| 100.0 / (1.0 + size.gap_percent / 100.0)).collect();
     let availability = results.iter().map(|size| size.availability).collect();
@@ -189,7 +206,13 @@ pub(crate) fn tables(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
     let reached = lab.watched("training runs", all, || {
         KINDS.iter().map(|kind| train(lab, kind, count)).collect::<Result<Vec<_>, Error>>()
     })?;
-    Ok(vec![table(count, &reached)])
+    let equal = |kind: &Kind| -> Result<Option<f64>, Error> {
+        let is_known = !kind.baseline.is_empty();
+        let measured = is_known.then(|| reached_by(lab, &EqualPower::default(), kind.baseline));
+        Ok(measured.transpose()?.map(|(percent, _)| percent))
+    };
+    let baselines = KINDS.iter().map(equal).collect::<Result<Vec<_>, Error>>()?;
+    Ok(vec![table(count, &reached, &baselines)])
 }
 
 /// Trains all runs of a kind; each is cached when it is done.
@@ -209,9 +232,9 @@ fn train(lab: &Lab<'_>, kind: &Kind, count: u64) -> Result<Vec<Reached>, Error> 
 }
 
 /// Builds the table: worst, second worst, median and best run of each kind, and the number of runs that fail.
-fn table(count: u64, reached: &[Vec<Reached>]) -> Table {
+fn table(count: u64, reached: &[Vec<Reached>], baselines: &[Option<f64>]) -> Table {
     let mut failing = 0;
-    let rows = KINDS.iter().zip(reached).map(|(kind, runs)| {
+    let rows = KINDS.iter().zip(reached).zip(baselines).map(|((kind, runs), baseline)| {
         let mut percents: Vec<f64> = runs.iter().map(|run| run.percent).collect();
         percents.sort_by(f64::total_cmp);
         let middle = median(percents.clone());
@@ -231,6 +254,7 @@ fn table(count: u64, reached: &[Vec<Reached>]) -> Table {
             at(1),
             middle,
             at(percents.len().saturating_sub(1)),
+            *baseline,
             availability,
             far,
             restarts,
@@ -250,7 +274,8 @@ fn table(count: u64, reached: &[Vec<Reached>]) -> Table {
             "Usual settings; p-gnn and m-gnn are {OUR_TRAINING}. Of each measured percentage, more is better. A run \
              fails if it is more than {NEAR_PERCENT} % below the median of its kind, or if its availability rounds to \
              less than 1.00. Links are measured on validation networks of the training size, as printed by `anyk \
-             train`; the others on {} cells for each K (seed {}).",
+             train`, where WMMSE is 100; the others on {} cells for each K (seed {}). “{BASELINE}” is \
+             the same figure without training.",
             TEST.1, TEST.0,
         ),
         columns: row![
@@ -260,6 +285,7 @@ fn table(count: u64, reached: &[Vec<Reached>]) -> Table {
             ("second worst", "{:.2}"),
             ("median", "{:.2}"),
             ("best", "{:.2}"),
+            (BASELINE, "{:.2}"),
             ("lowest availability", "{:.3}"),
             "runs that fail",
             "restarts",
@@ -285,6 +311,8 @@ fn table(count: u64, reached: &[Vec<Reached>]) -> Table {
 mod tests {
     use super::*;
 
+    const NONE: [Option<f64>; 8] = [None; 8];
+
     fn all(percents: &[f64]) -> Vec<Vec<Reached>> {
         let runs: Vec<Reached> = percents
             .iter()
@@ -295,16 +323,17 @@ mod tests {
 
     #[test]
     fn one_training_that_fails_is_told() {
-        let fine = table(4, &all(&[101.0, 100.5, 101.2, 101.1]));
+        let fine = table(4, &all(&[101.0, 100.5, 101.2, 101.1]), &NONE);
         assert_eq!(fine.claims[0].measured, "no run fails");
-        let failing = table(4, &all(&[101.0, 91.4, 101.2, 101.1]));
+        let failing = table(4, &all(&[101.0, 91.4, 101.2, 101.1]), &NONE);
         assert_eq!(failing.claims[0].measured, "runs fail in 8 of 8 kinds");
-        assert_eq!(failing.text().1[0][2..8], ["91.40", "101.00", "101.05", "101.20", "–", "1"]);
+        assert_eq!(failing.text().1[0][8], "1");
+        assert_eq!(failing.text().1[0][2..8], ["91.40", "101.00", "101.05", "101.20", "–", "–"]);
         // A run near the median that does not serve every user.
         let mut unserved = all(&[95.5, 95.4, 95.6]);
         unserved[3][0].availability = Some(0.876);
-        let unserved = table(3, &unserved);
+        let unserved = table(3, &unserved, &NONE);
         assert_eq!(unserved.claims[0].measured, "runs fail in 1 of 8 kinds");
-        assert_eq!(unserved.rows[3][7], Value::Whole(1));
+        assert_eq!(unserved.rows[3][8], Value::Whole(1));
     }
 }
