@@ -490,3 +490,28 @@ fn write(path: &Path, text: &str) -> Result<()> {
     println!("== wrote {}", path.display());
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn every_study_is_on_one_page() {
+        let registry = include_str!("../../crates/anyk-study/src/registry.rs");
+        // A study begins with one of these calls, whose first argument is its name.
+        let calls = ["        paper(\n", "        own(\n", "        beside(\n"];
+        let named = calls.iter().flat_map(|call| registry.split(call).skip(1));
+        let named: BTreeSet<&str> = named.filter_map(|text| text.split('"').nth(1)).collect();
+        let parts = || PAGES.iter().flat_map(|page| page.parts);
+        let studies =
+            parts().filter_map(|part| if let Study(name, _) = part { Some(*name) } else { None });
+        let studies: Vec<&str> = studies.collect();
+        assert_eq!(studies.iter().copied().collect::<BTreeSet<_>>(), named);
+        assert_eq!(studies.len(), named.len());
+        // The names of parts are names of files.
+        let names: BTreeSet<String> = parts().map(Part::name).collect();
+        assert_eq!(names.len(), parts().count());
+    }
+}
