@@ -256,15 +256,15 @@ impl EntryResult {
 
     /// Returns the smallest and largest availability, then extra bandwidth, of the runs at a size.
     pub fn spread(&self, size: usize) -> [(f64, f64); 2] {
-        let ends = |values: Vec<f64>| {
-            values.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), &value| {
-                (low.min(value), high.max(value))
-            })
-        };
         [
-            ends(self.column(size, |result| result.availability)),
+            self.availability_range(Count::EqualHalves, size),
             ends(self.column(size, |result| result.gap_percent)),
         ]
+    }
+
+    /// Returns the smallest and largest availability of the runs at a size by a criterion.
+    pub(crate) fn availability_range(&self, count: Count, size: usize) -> (f64, f64) {
+        ends(self.column(size, |result| count.of(result)))
     }
 
     /// Mean duration of a run, in seconds.
@@ -286,6 +286,12 @@ impl EntryResult {
         let results = self.runs.iter().flat_map(|run| &run.sizes);
         results.filter(|result| result.k == size).map(value).collect()
     }
+}
+
+/// Returns the smallest and largest of some values.
+fn ends(values: Vec<f64>) -> (f64, f64) {
+    let start = (f64::INFINITY, f64::NEG_INFINITY);
+    values.into_iter().fold(start, |(low, high), value| (low.min(value), high.max(value)))
 }
 
 #[cfg(test)]

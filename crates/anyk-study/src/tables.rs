@@ -63,6 +63,7 @@ fn size_rows(label: &str, result: &EntryResult, paper: &PaperRow) -> Vec<Vec<Val
         .zip(paper.figures)
         .map(|(&size, (paper_a, paper_w))| {
             let [(worst, best), (least, most)] = result.spread(size);
+            let (coded_worst, coded_best) = result.availability_range(Count::AsCoded, size);
             let w = result.bandwidth_mhz(size);
             row![
                 label,
@@ -75,6 +76,7 @@ fn size_rows(label: &str, result: &EntryResult, paper: &PaperRow) -> Vec<Vec<Val
                 100.0 * (w / paper_w - 1.0),
                 result.gap_percent(size),
                 [worst, best],
+                [coded_worst, coded_best],
                 [least, most],
             ]
         })
@@ -86,7 +88,7 @@ fn baseline_rows(equal: &EntryResult) -> Vec<Vec<Value>> {
     let row = |size: usize| {
         let (availability, w) = (equal.availability(size), equal.bandwidth_mhz(size));
         let gap = equal.gap_percent(size);
-        row![BASELINE, size, availability, availability, (), w, (), (), gap, (), ()]
+        row![BASELINE, size, availability, availability, (), w, (), (), gap, (), (), ()]
     };
     TEST_SIZES.map(row).to_vec()
 }
@@ -103,6 +105,7 @@ fn size_columns(first: &str) -> Vec<Head> {
         ("deviation", "%", "{:+.2}"),
         ("extra bandwidth", "%", "{:+.2}"),
         ("A_K, all runs", "{:.3}–{:.3}"),
+        ("A_K as coded, all runs", "{:.3}–{:.3}"),
         ("extra bandwidth, all runs", "%", "{:+.2} to {:+.2}"),
     ]
 }
