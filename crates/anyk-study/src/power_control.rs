@@ -5,7 +5,7 @@ use rayon::prelude::*;
 
 use crate::pictures::{self, DENSE_RATES, FIELD_RATES};
 use crate::shown::with_range;
-use crate::verdict::{Trend, covering};
+use crate::verdict::{Trend, covering, runs_words};
 use crate::{Effort, Lab, TEST_SEED};
 use anyk::channel::D2dField;
 use anyk::framework::{Chart, Claim, Counted, Error, Series, Stored, Table, Value};
@@ -185,7 +185,7 @@ fn table(lab: &Lab<'_>, plan: &Plan, runs: u64) -> Result<Table, Error> {
         pictures: vec![pictures::of_rates(subject, picture, &curves, others)],
         claims: covering(
             claims(plan, &results, &shown),
-            &format!("{}; {runs} runs of each network", sizes(&results)),
+            &format!("{}; {} of each network", sizes(&results), runs_words(runs)),
         ),
         note: note(plan, &results, runs),
         columns: row![
@@ -292,7 +292,13 @@ fn schedules_claim(priced: f64, scheduled: f64, best: f64) -> Claim {
 
 /// Returns the note, which says how the figures were measured.
 fn note(plan: &Plan, results: &[PowerSizeResult], runs: u64) -> String {
-    let rule = if runs >= SECOND_WORST_FROM { "second worst" } else { "worst" };
+    let rule = match runs {
+        1 => "from one run".to_owned(),
+        SECOND_WORST_FROM.. => {
+            format!("the second worst of {runs} runs, with the worst and the best in brackets")
+        }
+        _ => format!("the worst of {runs} runs, with the worst and the best in brackets"),
+    };
     let more = if plan.scenario == Scenario::Dense {
         let improved = results.iter().map(|result| result.greedy_improved_percent);
         format!(
@@ -305,7 +311,7 @@ fn note(plan: &Plan, results: &[PowerSizeResult], runs: u64) -> String {
         "At constant density, the number of neighbors of a link does not depend on K.".to_owned()
     };
     format!(
-        "Each figure is the {rule} of {runs} runs, with the worst and the best in brackets, on networks of seed \
+        "Each figure is {rule}, on networks of seed \
          {TEST_SEED}. WMMSE runs 100 iterations from full power. A network generalizes if its sum rate is at least \
          {GENERALIZES_PERCENT:.0} % of WMMSE's. {more}"
     )

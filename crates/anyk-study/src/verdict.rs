@@ -115,6 +115,11 @@ pub(crate) fn is_within(value: f64, expected: f64, share: f64) -> bool {
     (value - expected).abs() <= share * expected.abs()
 }
 
+/// Returns a number of runs in words.
+pub(crate) fn runs_words(runs: u64) -> String {
+    format!("{runs} run{}", if runs == 1 { "" } else { "s" })
+}
+
 /// Joins names in a sentence: “a”, “a and b”, “a, b and c”.
 pub(crate) fn listed(names: &[&str]) -> String {
     match names {
