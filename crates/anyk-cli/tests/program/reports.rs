@@ -90,7 +90,7 @@ fn a_run_with_one_name_leaves_the_other_sections() {
 #[test]
 fn an_interrupted_run_says_how_to_continue() {
     let folder = tempfile::tempdir().unwrap();
-    let line = "$ANYK reproduce table3 --out r & \
+    let line = "$ANYK reproduce closed-forms --out r & \
                 while [ -z \"$(ls r/cache 2> /dev/null)\" ]; do sleep 0.02; done; kill -INT $!; wait $!";
     let outcome = crate::common::shell(line, folder.path());
     assert_eq!(outcome.code, 130, "{}", outcome.stderr);
