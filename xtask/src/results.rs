@@ -129,7 +129,7 @@ static PAGES: [Page; 15] = [
             Commands(
                 "The exact optimum compared with Python",
                 "“tables” is AnyK's method in Python, so it is the fair comparison. “scipy” is the usual Python code: \
-                 it solves for each bandwidth by Newton's method, without tables ([details](../../bench/README.md)).",
+                 it solves for each bandwidth by Newton's method, without tables (details: `bench/README.md`).",
                 &["cargo xtask compare"],
                 100.0,
             ),
@@ -153,7 +153,7 @@ static PAGES: [Page; 15] = [
         parts: &[Commands(
             "The package compared with Rust, SciPy and CVXPY",
             "The first table shows the cost of calling AnyK from Python. The others solve the same problems with other \
-             packages ([details](../../bench/README.md)).",
+             packages (details: `bench/README.md`).",
             &["cargo xtask compare python"],
             240.0,
         )],
