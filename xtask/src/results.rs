@@ -283,8 +283,9 @@ impl Run {
             let (name, all) = (part.name(), missing.len());
             println!("== {place} of {all}: {name}; about {minutes:.0} minutes left");
             let started = Instant::now();
-            self.measure_part(part)?;
-            fs::write(self.work.join("done").join(&name), &self.sources)?;
+            if self.measure_part(part)? {
+                fs::write(self.work.join("done").join(&name), &self.sources)?;
+            }
             planned += part.seconds();
             taken += started.elapsed().as_secs_f64();
             left -= part.seconds();
@@ -292,7 +293,9 @@ impl Run {
         Ok(())
     }
 
-    fn measure_part(&self, part: &Part) -> Result<()> {
+    /// Measures a part. Returns false if a command fails, for example because Python packages cannot be installed; the
+    /// page then says so, and the next run tries again.
+    fn measure_part(&self, part: &Part) -> Result<bool> {
         match part {
             Study(name, _) => {
                 let full: &[&str] = if self.full { &["--full"] } else { &[] };
@@ -304,12 +307,17 @@ impl Run {
                 }
             }
             Commands(_, _, lines, _) | FullCommands(_, _, lines, _) => {
-                let shown =
-                    lines.iter().map(|line| self.shown(line)).collect::<Result<String>>()?;
-                fs::write(self.work.join(format!("{}.txt", part.name())), shown)?;
+                let shown = lines.iter().map(|line| self.shown(line)).collect::<Result<String>>();
+                let path = self.work.join(format!("{}.txt", part.name()));
+                if let Err(error) = &shown {
+                    println!("== SKIPPED: {error:#}");
+                    fs::write(path, "Not measured: the command failed on this machine.\n")?;
+                    return Ok(false);
+                }
+                fs::write(path, shown?)?;
             }
         }
-        Ok(())
+        Ok(true)
     }
 
     /// Runs a command in the working folder, and returns it with its output.
