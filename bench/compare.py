@@ -145,9 +145,9 @@ def main():
         return
     print(f"exact optimum, K = {K}, one thread")
     print(f"{'':10}{'µs':>12}{'times anyk':>14}{'disagreement':>16}")
-    print(f"{'anyk':10}{result['anyk_us']:12.1f}{1:14.0f}")
+    print(f"{'anyk':10}{result['anyk_us']:12.1f}{1:14.1f}")
     for name in rows:
-        print(f"{name:10}{result[name + '_us']:12.1f}{result[name + '_over_anyk']:14.0f}{result[name + '_disagreement']:16.1e}")
+        print(f"{name:10}{result[name + '_us']:12.1f}{result[name + '_over_anyk']:14.1f}{result[name + '_disagreement']:16.1e}")
 
 
 main()
