@@ -63,7 +63,7 @@ static PAGES: [Page; 16] = [
     Page {
         name: "valid-cell",
         title: "A cell in which the rate formula holds",
-        parts: &[Study("valid-cell", 120.0)],
+        parts: &[Study("valid-cell", 60.0)],
     },
     Page { name: "fading", title: "Unknown fading distribution", parts: &[Study("fading", 60.0)] },
     Page {

@@ -98,7 +98,7 @@ pub(super) fn training_options() -> Vec<OptionSpec> {
         )
         .or("mean")
         .rare(),
-        OptionSpec::choice(Preset::ALL, "preset", "Optimizer, schedule and batch; not for price")
+        OptionSpec::choice(Preset::ALL, "preset", "Training of the paper's networks: ours (fast) or as published (paper)")
             .or("fast"),
         OptionSpec::choice(
             PretrainLoss::ALL,
