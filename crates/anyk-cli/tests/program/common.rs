@@ -18,7 +18,13 @@ pub(crate) struct Outcome {
     pub(crate) code: i32,
     pub(crate) stdout: String,
     pub(crate) stderr: String,
+    /// Number of warnings about the range of the rate formula, which are not part of `stderr`: the paper's cell is
+    /// outside that range.
+    pub(crate) warned: usize,
 }
+
+/// Start of the warning about the range of the rate formula.
+const RATE_FORMULA: &str = "warning: the rate formula";
 
 pub(crate) fn run(args: &[&str], stdin: impl Into<Vec<u8>>) -> Outcome {
     let output = anyk().args(args).write_stdin(stdin.into()).output().unwrap();
@@ -48,9 +54,12 @@ pub(crate) fn gathered(stdout: &str) -> serde_json::Value {
 pub(crate) fn outcome(output: &std::process::Output) -> Outcome {
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     let (stdout, stderr) = (text(&output.stdout), text(&output.stderr));
+    let (warnings, others): (Vec<&str>, Vec<&str>) =
+        stderr.split_inclusive('\n').partition(|line| line.starts_with(RATE_FORMULA));
+    let (warned, stderr) = (warnings.len(), others.concat());
     // Neither a signal nor a panic (101) is acceptable.
     let code = output.status.code().unwrap_or(-1);
     assert!([0, 1, 2, 3, 130].contains(&code), "exit code {code}: {stderr}");
     assert!(!stderr.contains("panicked"), "{stderr}");
-    Outcome { code, stdout, stderr }
+    Outcome { code, stdout, stderr, warned }
 }

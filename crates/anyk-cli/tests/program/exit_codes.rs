@@ -288,3 +288,27 @@ fn endless_files_are_2() {
         assert_eq!(outcome.code, 2, "{args:?}: {}", outcome.stderr);
     }
 }
+
+/// The paper's cell is outside the range of the rate formula, and the example cell is inside it.
+#[test]
+fn the_range_of_the_rate_formula_is_warned_of_once() {
+    let cells = "{\"users\":[{\"distance_m\":60}]}\n".repeat(3);
+    let outside = run(&["solve", "urllc", "--json", "--input", "-"], cells.as_str());
+    assert_eq!((outside.code, outside.warned), (0, 1), "{}", outside.stderr);
+    assert_eq!(outside.stdout.matches("\"warning\":\"the rate formula").count(), 3);
+    let config = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/valid-cell.toml");
+    let line = ["solve", "urllc", "--json", "--input", "-", "--config", config];
+    let inside = run(&line, cells.as_str());
+    assert_eq!((inside.code, inside.warned), (0, 0), "{}", inside.stdout);
+    assert!(!inside.stdout.contains("warning") && inside.stdout.contains("\"optimal\""));
+    // A limit alone brings no more channel uses.
+    let limited =
+        run(&[&line[..5], &["--max-spectral-efficiency", "7.4063"]].concat(), cells.as_str());
+    assert_eq!((limited.code, limited.warned), (0, 1), "{}", limited.stdout);
+    for value in ["0", "-1", "NaN", "inf", "1e-300", "1e300", "0.09", "101"] {
+        let line = [&line[..5], &["--max-spectral-efficiency", value]].concat();
+        let outcome = run(&line, cells.as_str());
+        assert_eq!(outcome.code, 2, "{value}: {}", outcome.stdout);
+        assert!(outcome.stderr.contains("max-spectral-efficiency"), "{value}: {}", outcome.stderr);
+    }
+}
