@@ -6,11 +6,7 @@ use crate::entry::BASELINE;
 use crate::{Lab, TEST_SEED};
 use anyk::channel::{FadingLaw, FadingSamples};
 use anyk::framework::{
-<<<<<<< HEAD
     CancelOnly, Claim, Error, Holds, Observer, PretrainLoss, Session, Silent, Table, Value,
-=======
-    Claim, Error, Holds, Observer, PretrainLoss, Quietly, Session, Silent, Table, Value,
->>>>>>> study36
 };
 use anyk::problems::urllc::{
     CellPolicy as _, DEVIATIONS, EqualPower, PricePolicy, SampledSettings, SizeResult, TestSet,

@@ -54,11 +54,7 @@ pub static STUDIES: [Study; 28] = {
     ) -> Study {
         Study { name, about, introduction, by_default: false, own: true, run }
     }
-<<<<<<< HEAD
     // Run by default with the paper's studies; the first one draws the first picture of the report.
-=======
-    // Run by default: it shares its training runs with the paper's studies, and draws the first picture of the report.
->>>>>>> study36
     const fn beside(
         name: &'static str,
         about: &'static str,

@@ -98,8 +98,12 @@ pub(super) fn training_options() -> Vec<OptionSpec> {
         )
         .or("mean")
         .rare(),
-        OptionSpec::choice(Preset::ALL, "preset", "Training of the paper's networks: ours (fast) or as published (paper)")
-            .or("fast"),
+        OptionSpec::choice(
+            Preset::ALL,
+            "preset",
+            "Training of the paper's networks: ours (fast) or as published (paper)",
+        )
+        .or("fast"),
         OptionSpec::choice(
             PretrainLoss::ALL,
             "pretraining",
