@@ -185,7 +185,7 @@ fn measure(case: &Case, seeds: u64, instances: u64) -> Result<Outcome, Error> {
     Ok(Ok(found))
 }
 
-/// Formats a percentage with few digits, whatever its size.
+/// Formats a percentage with few digits.
 fn percent(value: f64) -> String {
     match value {
         value if value.is_infinite() => "∞".to_owned(),

@@ -202,19 +202,19 @@ fn claims(rows: &[Row]) -> Vec<Claim> {
     let less = pairs().filter(|less| *less).count();
     vec![
         Claim::paper(
-            "Where the rate formula holds, P-GNN trained at K = 10 serves every user at every K",
+            "In the valid cell, P-GNN trained at K = 10 serves every user at every K",
             words(&[p_gnn]),
             Holds::from(is(p_gnn, &Row::serves)),
         ),
         Claim::paper(
             format!(
-                "Where the rate formula holds, P-GNN needs at most {NEAR_PERCENT} % extra bandwidth at every K"
+                "In the valid cell, P-GNN needs at most {NEAR_PERCENT} % extra bandwidth at every K"
             ),
             words(&[p_gnn]),
             Holds::from(is(p_gnn, &|row| row.worst() <= NEAR_PERCENT)),
         ),
         Claim::paper(
-            "Where the rate formula holds, M-GNN trained at K = 10 and FNN do not serve every user at every K, or need \
+            "In the valid cell, M-GNN trained at K = 10 and FNN do not serve every user at every K, or need \
              much more bandwidth",
             words(&others),
             Holds::in_all(
@@ -222,12 +222,12 @@ fn claims(rows: &[Row]) -> Vec<Claim> {
             ),
         ),
         Claim::own(
-            "Where the rate formula holds, P-GNN needs less bandwidth than equal power with exact bandwidths",
+            "In the valid cell, P-GNN needs less bandwidth than equal power with exact bandwidths",
             format!("at {less} of {} sizes; {}", pairs().count(), words(&[p_gnn, BASELINE])),
             Holds::in_all(pairs()),
         ),
         Claim::own(
-            "Where the rate formula holds, the price policy serves every user within 0.2 % of the optimum at every K",
+            "In the valid cell, the price policy serves every user within 0.2 % of the optimum at every K",
             words(&[PRICE]),
             Holds::from(is(PRICE, &|row| row.serves() && row.worst() <= 0.2)),
         ),

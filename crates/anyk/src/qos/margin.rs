@@ -123,7 +123,7 @@ impl Qos {
         other.with_max_spectral_efficiency(self.max_spectral_efficiency())
     }
 
-    /// The same queue with the code of another class: its `Q_G⁻¹`.
+    /// Returns the same queue with the code of another class, that is, its `Q_G⁻¹`.
     pub(crate) fn coded_for(mut self, other: ServiceClass) -> Self {
         self.quantile = other.decoding_quantile();
         self
