@@ -55,6 +55,7 @@ const FIELDS_OF_CORE: &[&str] = &[
     "shortfall_w",
     "status",
     "value",
+    "warning",
 ];
 
 /// Words that belong to problems.

@@ -151,10 +151,17 @@ mod tests {
     struct Case {
         parameters: [Vec<f64>; 3],
         samples: Vec<[Vec<f64>; 4]>,
+        /// Largest spectral efficiency, bit/s/Hz.
+        limit: Option<f64>,
     }
 
-    fn qos() -> Qos {
-        let system = Config::default().validate().unwrap();
+    /// No limit, and one that about half of the states reach.
+    const LIMITS: [Option<f64>; 2] = [None, Some(17.0)];
+
+    fn qos(limit: Option<f64>) -> Qos {
+        let mut config = Config::default();
+        config.cell.max_spectral_efficiency = limit;
+        let system = config.validate().unwrap();
         system.qos(ServiceClass { epsilon: 6e-6, ..system.service() }).unwrap()
     }
 
@@ -179,7 +186,7 @@ mod tests {
                 [x, energy, uses, fading]
             })
             .collect();
-        Case { parameters, samples }
+        Case { parameters, samples, limit: None }
     }
 
     fn total_gradient(networks: &Networks, case: &Case) -> (f64, [Vec<f64>; 3]) {
@@ -193,7 +200,7 @@ mod tests {
                 networks,
                 [&case.parameters[0], &case.parameters[1], &case.parameters[2]],
                 &Sample { x, energy, uses, fading },
-                &qos(),
+                &qos(case.limit),
                 units(),
                 &mut tapes,
                 [a, b, c],
@@ -210,7 +217,8 @@ mod tests {
             (Aggregator::Max, vec![1, 3, 2, 1]),
         ] {
             let networks = Networks::new(&widths, aggregator);
-            let case = case(&networks, 3, 5, 2, 17);
+            let limit = LIMITS[usize::from(aggregator == Aggregator::Mean)];
+            let case = Case { limit, ..case(&networks, 3, 5, 2, 17) };
             let (_, gradients) = total_gradient(&networks, &case);
             for network in 0..3 {
                 // The multiplier ascends, so its gradient is negated.
@@ -219,7 +227,7 @@ mod tests {
                     let at = |step: f64| {
                         let mut parameters = case.parameters.clone();
                         parameters[network][index] += step;
-                        let case = Case { parameters, samples: case.samples.clone() };
+                        let case = Case { parameters, samples: case.samples.clone(), limit };
                         total_gradient(&networks, &case).0
                     };
                     let numeric = (at(1e-6) - at(-1e-6)) / 2e-6;
@@ -236,14 +244,17 @@ mod tests {
     /// Checks that the fused kernel computes the same gradient for full and padded groups, including K = 1.
     #[test]
     fn kernel_agrees_with_the_reference() {
-        for (aggregator, count, size, draws) in [
+        let cases = [
             (Aggregator::Mean, 10, 10, 1),
             (Aggregator::Mean, 37, 3, 4),
             (Aggregator::Sum, 16, 5, 2),
             (Aggregator::Mean, 1, 1, 1),
-        ] {
+        ];
+        for ((aggregator, count, size, draws), limit) in
+            cases.into_iter().flat_map(|case| LIMITS.map(|limit| (case, limit)))
+        {
             let networks = Networks::new(&[1, lagrangian::HIDDEN, 1], aggregator);
-            let case = case(&networks, count, size, draws, 5);
+            let case = Case { limit, ..case(&networks, count, size, draws, 5) };
             let (loss, gradients) = total_gradient(&networks, &case);
             let mut parameters: Parameters = [[0.0; PARAMETERS]; 3];
             for (to, from) in parameters.iter_mut().zip(&case.parameters) {
@@ -265,7 +276,7 @@ mod tests {
                     }
                 }
             }
-            let constants = LossConstants::new(&qos(), units(), aggregator);
+            let constants = LossConstants::new(&qos(limit), units(), aggregator);
             let mut fused: Parameters = [[f32::NAN; PARAMETERS]; 3];
             let mut scratch = lagrangian::Scratch::default();
             let fused_loss =
