@@ -36,7 +36,7 @@ W = W / W.sum()
 
 
 def margin(ln_u, ln_b):
-    """Return the margin M and its derivatives by ln b and ln u for arrays of users."""
+    """Return the margin M and its derivatives with respect to ln b and ln u for arrays of users."""
     z = TAU * np.exp(ln_b)
     x = np.exp(ln_u - ln_b) / N_0
     y = x[:, None] * G

@@ -32,8 +32,8 @@ pub(crate) fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// All files of a folder and the folders in it, by their names relative to the package, which are the same on
-/// every machine.
+/// Collects all files of a folder and its subfolders, by their names relative to the package, which are the same
+/// on every machine.
 fn collect(
     folder: &Path,
     name: &str,
@@ -51,7 +51,7 @@ fn collect(
     Ok(())
 }
 
-/// FNV-1a, 64 bit, carried on.
+/// Continues a 64-bit FNV-1a hash with more bytes.
 fn fnv1a(hash: u64, bytes: &[u8]) -> u64 {
     bytes.iter().fold(hash, |hash, &byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
 }

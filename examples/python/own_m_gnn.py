@@ -2,8 +2,8 @@
 
     python examples/python/own_m_gnn.py --seed 1
 
-Trains two networks on cells of ten users and compares both with the exact optimum at 1 to 1000 users. Takes a minute or
-two on one core and needs `pip install anyk[torch]`.
+Trains two networks on cells of ten users and compares both with the exact optimum at 1 to 1000 users. Takes about
+half a minute on one core and needs `pip install anyk[torch]`.
 """
 
 from __future__ import annotations

@@ -181,7 +181,7 @@ fn clean(wheel: &Path) -> Result<()> {
     step("clean environment", Command::new("python3").args(["-m", "venv"]).arg(&folder))?;
     let python = folder.join("bin/python");
     let install = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check"];
-    step("wheel alone", command(&python, &install).arg(wheel))?;
+    step("install the wheel", command(&python, &install).arg(wheel))?;
     let lines = root().join("target/readme.py");
     fs::write(&lines, readme_lines()?).context("cannot write the lines of README.md")?;
     step("README's Python lines", command(&python, &[]).arg(&lines).current_dir(&folder))

@@ -409,7 +409,7 @@ pub(crate) struct CalibrateArgs {
     /// Probability δ, over the draw of the cells, that the guarantee fails
     #[arg(long, value_name = "PROBABILITY", default_value_t = 0.05, allow_negative_numbers = true)]
     pub(crate) delta: f64,
-    /// Allow a factor below 1 if the model gives more than the guarantee needs
+    /// Allow a factor below 1 if the model uses more bandwidth than the guarantee requires
     #[arg(long)]
     pub(crate) shrink: bool,
     /// Seed of the cells

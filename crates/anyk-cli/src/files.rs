@@ -1,4 +1,4 @@
-//! Input files, read up to the memory limits.
+//! Input files, read up to the size limits.
 
 use std::fs::File;
 use std::io::{self, Read as _};

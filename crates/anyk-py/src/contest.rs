@@ -57,7 +57,7 @@ impl Asked {
             let (answer, seconds): (Bound<'_, PyAny>, f64) = answer.extract()?;
             Ok((amounts_of(&answer)?, seconds))
         });
-        asked.unwrap_or_else(|| (Err("the call of the policy was stopped".to_owned()), 0.0))
+        asked.unwrap_or_else(|| (Err("the call to the policy was interrupted".to_owned()), 0.0))
     }
 
     /// Calls a batched function for many instances. Returns the results and the seconds that the call took.
@@ -138,7 +138,7 @@ impl Policy for Function {
             Err(why) => return Ok(Outcome::Refused(why)),
         };
         if let Some(value) = amounts.iter().flatten().find(|value| !value.is_finite()) {
-            let why = format!("an amount is {value}, expected finite numbers");
+            let why = format!("an amount is {value}, expected a finite number");
             return Ok(Outcome::Refused(why));
         }
         into.amounts = amounts;

@@ -71,7 +71,8 @@ fn text(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Option<String>> {
     })
 }
 
-/// Converts keyword arguments to options and rejects those not in `specs`. `what` names their target in the error.
+/// Converts keyword arguments to options and rejects those not in `specs`. The error says that they do not apply to
+/// `what`.
 pub(crate) fn known(
     py: Python<'_>,
     given: &Bound<'_, PyDict>,

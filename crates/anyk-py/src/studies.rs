@@ -126,7 +126,7 @@ pub(crate) fn required_bandwidth<'py>(
         })?;
         if !(point.bandwidth_hz.is_finite() && point.slope_hz_per_w.is_finite()) {
             return Err(InputError::new_err(format!(
-                "received_w[{place}] is {received_w}, expected a received power far below 1e100"
+                "received_w[{place}] is {received_w}, expected a smaller power; the result is not finite"
             )));
         }
         bandwidths.push(point.bandwidth_hz * (1.0 + table.error_bound()));

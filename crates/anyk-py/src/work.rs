@@ -199,7 +199,7 @@ fn attend<T: Send>(
     questions: &mut Receiver<Question>,
     result: &mut Receiver<T>,
 ) -> PyResult<T> {
-    let ended = || PyRuntimeError::new_err("the work ended without a result");
+    let ended = || PyRuntimeError::new_err("the computation ended without a result");
     let mut shown = Instant::now();
     let mut silent = false;
     let failure = loop {

@@ -84,7 +84,7 @@ def test_what_is_no_answer_is_counted_and_told() -> None:
         {"short": short, "none": none, "nan": nan, "ordered": ordered}, problem="urllc", sizes=[3], samples=6, progress=False
     )
     rows = {row["policy"]: row for row in table}
-    for name, says in [("short", r"shape \(1,\), expected \(3,\)"), ("none", "not today"), ("nan", "expected finite numbers")]:
+    for name, says in [("short", r"shape \(1,\), expected \(3,\)"), ("none", "not today"), ("nan", "expected a finite number")]:
         assert rows[name]["failed"] == 6 and rows[name]["availability"] == 0
         told = [failure["why"] for failure in table.failures if failure["policy"] == name]
         assert told and all(pytest.importorskip("re").search(says, why) for why in told)

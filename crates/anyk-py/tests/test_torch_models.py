@@ -225,9 +225,9 @@ def test_what_is_no_sound_model_is_refused(tmp_path: Path) -> None:
         from_model(broken)
     for content in (b"", b"12345678", b"\x10\0\0\0\0\0\0\0not json at all!", bytes(100)):
         broken.write_bytes(content)
-        with pytest.raises(ValueError, match="expected a model file of anyk"):
+        with pytest.raises(ValueError, match="expected an AnyK model file"):
             from_model(broken)
-    with pytest.raises(TypeError, match="the model is a int, expected a path or a model of anyk"):
+    with pytest.raises(TypeError, match="the model is a int, expected a path or an anyk.Model"):
         from_model(3)
     other = copy.deepcopy(RECIPE)
     write(broken, "edge-gnn", {"training": other}, {})

@@ -192,7 +192,7 @@ def test_extremes_give_numbers(spread: float, slack: float) -> None:
 def test_what_cannot_be_is_refused_with_what_would_help() -> None:
     layer = PriceLayer(budget=3.0)
     least = torch.tensor([[0.5, 1.0], [1.5, 2.5]])
-    with pytest.raises(ValueError, match=r"least amounts of cell \[1\] sum to 4, expected less than the budget.*3: "):
+    with pytest.raises(ValueError, match=r"minimum amounts of cell \[1\] sum to 4, expected less than the budget.*3: "):
         layer(torch.zeros(2, 2), least=least)
     with pytest.raises(ValueError, match=r"offsets\[0, 1\] is nan, expected a finite number"):
         layer(torch.tensor([[0.0, torch.nan]]))

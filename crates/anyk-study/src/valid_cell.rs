@@ -18,7 +18,7 @@ const SIZES: [usize; 10] = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000];
 /// Samples and steps of the FNN by default. It has as many inputs as the largest cell has users, and one run takes minutes
 /// in full.
 const FNN: (usize, u64) = (1_000, 100);
-/// Channel uses from which on the normal approximation is meant to hold.
+/// Minimum number of channel uses for which the normal approximation is meant.
 const LEAST_USES: f64 = 100.0;
 /// Spectral efficiency of 256-QAM, bit/s/Hz.
 const MOST_BITS: f64 = 7.4063;

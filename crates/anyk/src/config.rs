@@ -429,8 +429,8 @@ impl System {
         }
         if self.path_loss.is_random() {
             let expected = format!(
-                "a height in m from 1.5 to 13 for {model}: above it TR 38.901 draws the environment of each user, \
-                 as only `anyk sample` does"
+                "a height in m from 1.5 to 13 for {model}; above 13 m, TR 38.901 draws an environment height for each \
+                 user, which only `anyk sample` supports"
             );
             let value = user_height_m.unwrap_or(f64::NAN);
             return Err(Invalid::number("path_loss.user_height_m", value, expected));

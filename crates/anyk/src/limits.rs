@@ -15,7 +15,7 @@ pub const MOST_LINKS: usize = 20_000;
 /// Maximum number of values in one array: the gains of the largest network.
 pub const MOST_NUMBERS: usize = MOST_LINKS * MOST_LINKS;
 
-/// Maximum total number of users that one command draws for each number of users.
+/// Maximum number of users that one command draws at each size, summed over all instances.
 pub const MOST_DRAWN: usize = 100_000_000;
 
 /// Maximum number of training samples for each number of users.

@@ -607,7 +607,7 @@ fn what_is_missing_counts_as_not_served() {
     let row = &all[5]["summary"][0];
     assert_eq!((&row["instances"], &row["failed"]), (&5.into(), &4.into()), "{row}");
     assert_eq!(row["availability"], 0.2, "{row}");
-    let words = "K = 2: availability covers 5 of 5 instances; 4 of them have no allocation that can be judged";
+    let words = "K = 2: availability covers 5 of 5 instances; 4 of them have no allocation that can be checked";
     assert!(outcome.stdout.contains(words), "{}", outcome.stdout);
     // Networks of links, which may also have names.
     let network = "\"gains\":[[1,0.1],[0.2,1]],\"site\":7}\n";

@@ -280,7 +280,7 @@ def cells(problem: str, **given: Any) -> Batch:
         if isinstance(value, (list, tuple)) and value and not np.isscalar(value[0]):
             flat, own = _rows(name, value)
             if own != sizes:
-                raise InputError(f"{name} and {place} differ in their numbers of users, expected equal numbers")
+                raise InputError(f"{name} and {place} have different numbers of users, expected equal numbers")
             columns[name] = flat
             continue
         array = numbers(name, value)

@@ -212,7 +212,7 @@ def evaluate(
         Number of cells for each size and seed.
 
     seed, seeds
-        One seed, or several instead.
+        One seed, or a list of seeds.
 
     progress
         Progress bar or function, as in :func:`train`.

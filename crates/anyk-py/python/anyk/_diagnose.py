@@ -133,7 +133,7 @@ def diagnose(
 
     check
         Also train networks at ``train_k`` users, measure their losses at a larger number, and correct the
-        recommendation if another network loses less. This takes seconds.
+        recommendation if another network has a smaller loss. This takes seconds.
 
     progress
         Progress bar or function, as in :func:`train`.

@@ -208,7 +208,7 @@ impl Answering {
         }
     }
 
-    /// Answers all instances of a document as one, on all cores.
+    /// Answers all instances of a document on all cores, with one answer for the document.
     fn answer_arrays(&mut self, records: Vec<Result<Record, InputError>>) -> Result<Answer, Error> {
         let mut extra = Extra::default();
         let records = records.into_iter().collect::<Result<Vec<Record>, _>>()?;
@@ -363,7 +363,7 @@ fn report(
 }
 
 /// Processes the documents of a stream while it arrives, on all cores, and passes on the results in order. A
-/// document that arrives alone is processed at once. `make` creates the worker of a thread. `hand_on` receives
+/// single document is processed as soon as it arrives. `make` creates the worker of a thread. `hand_on` receives
 /// the results for documents that arrived together, and returns whether to continue.
 ///
 /// A thread reads ahead. If `hand_on` stops early, this thread may remain blocked on input that never arrives.

@@ -194,8 +194,8 @@ impl Cells {
             return wrong(SNR, snr_db, "a number of dB from -200 to 200".to_owned());
         }
         let Some((power_dbm, bandwidth_hz)) = self.reference else {
-            let expected = "another column, or the power and bandwidth that it was measured at, by \
-                            `reference_power_dbm` and `reference_bandwidth_hz`";
+            let expected = "another column, or `reference_power_dbm` and `reference_bandwidth_hz`, the power and \
+                            bandwidth at which it was measured";
             return wrong(SNR, snr_db, expected.to_owned());
         };
         // Gain from the SNR: α = SNR·N_0·B/P.

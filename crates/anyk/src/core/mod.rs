@@ -137,7 +137,7 @@ pub struct Allocation {
     pub iterations: Option<usize>,
     /// Objective as computed by a solver, if it may differ from that of the amounts in its last digits.
     pub objective: Option<f64>,
-    /// Time that the policy itself took, if a call takes longer, s.
+    /// Time of the policy itself, s; set only if a call includes other work.
     pub seconds: Option<f64>,
     /// Other results: certificates, guarantees, values outside the training range.
     pub facts: Facts,
@@ -168,7 +168,8 @@ pub enum Outcome {
 pub enum Status {
     /// Optimal, with a proof.
     Optimal,
-    /// Feasible, but the proof leaves a gap above [`tolerance::DUALITY_GAP`](crate::tolerance::DUALITY_GAP).
+    /// Feasible, but the proof leaves a gap above [`tolerance::DUALITY_GAP`](crate::tolerance::DUALITY_GAP), or
+    /// above [`tolerance::COST_GAP`](crate::tolerance::COST_GAP) for separable problems.
     Inaccurate,
     /// Stationary point.
     Converged,

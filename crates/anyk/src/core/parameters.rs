@@ -65,10 +65,10 @@ pub(crate) struct Claim {
 /// Value of a parameter.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Value {
-    /// Text of the option.
+    /// Value as text, in the unit of the option.
     pub(crate) text: String,
     number: Option<f64>,
-    /// Text of the file, if it is in another unit.
+    /// Value as it appears in the file, if the file uses another unit.
     in_file: Option<Box<str>>,
 }
 

@@ -217,7 +217,7 @@ impl Summary {
             }
             if failed > 0 {
                 line.push_str(&format!(
-                    "; {failed} of them have no allocation that can be judged; their users count as not served"
+                    "; {failed} of them have no allocation that can be checked; their users count as not served"
                 ));
             }
             text.push(line);

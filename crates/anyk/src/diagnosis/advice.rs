@@ -141,7 +141,7 @@ impl Ground {
                     .to_owned()
             }
             Self::NoLaw => {
-                "f(x, K) follows none of the laws tried, so no network is known to follow it"
+                "f(x, K) follows none of the size laws tried, so no network is known to follow it"
                     .to_owned()
             }
             Self::Unsure => {

@@ -100,7 +100,7 @@ impl Samples {
         Self::checked(sizes.collect(), clustered)
     }
 
-    /// Checks whole instances that were drawn by AnyK.
+    /// Checks whole instances that AnyK has drawn.
     pub(crate) fn from_instances(mut sizes: Vec<SizeSamples>) -> Result<Self, Invalid> {
         sizes.sort_by_key(|size| size.k);
         for (k, row, instance) in sizes.iter().flat_map(|size| {

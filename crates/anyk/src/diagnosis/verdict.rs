@@ -205,7 +205,7 @@ impl Diagnosis {
             SizeLaw::DriftingPower => {
                 format!("{way} as K^(r + c ln K), on average {exponent}")
             }
-            SizeLaw::None => format!("none of the laws tried (on average {exponent})"),
+            SizeLaw::None => format!("none of the size laws tried (on average {exponent})"),
             SizeLaw::Undecided => match self.unseen_percent {
                 Some(percent) => format!(
                     "undecided: no significant change, but a change of {percent:.0} % over a decade of K is possible"

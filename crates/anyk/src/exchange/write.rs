@@ -146,7 +146,7 @@ fn claimed(path: &Path) -> io::Result<tempfile::NamedTempFile> {
             return Ok(file);
         }
     }
-    Err(io::Error::other("another process keeps removing its unfinished file"))
+    Err(io::Error::other("another process keeps removing the unfinished file"))
 }
 
 /// Removes the unfinished files of writers that were killed. Files of active writers are locked.

@@ -434,7 +434,7 @@ fn refuse_unused_path_loss(options: &Options, system: &System) -> Result<(), Inv
     let by_distance = !system.draws_gains();
     let parts: Vec<&str> = parts().map(|part| part.0).collect();
     if by_distance {
-        options.refuse(&parts, "users written by distance_m, without shadowing")
+        options.refuse(&parts, "users written with distance_m and without shadowing")
     } else {
         Ok(())
     }

@@ -20,7 +20,7 @@ pub trait BandwidthFunction {
     /// Returns the bandwidth, Hz, and the elasticity `−d ln b/d ln u` at a nonnegative excess.
     fn at_excess(&self, excess: f64) -> (f64, f64);
 
-    /// Returns the excess from which on more power saves no bandwidth; infinite if there is none.
+    /// Returns the excess above which more power saves no bandwidth; infinite if there is none.
     fn max_excess(&self) -> f64 {
         f64::INFINITY
     }

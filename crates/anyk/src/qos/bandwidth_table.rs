@@ -51,8 +51,8 @@ const W_LINEAR: f64 = 1e-7;
 #[derive(Debug, Clone)]
 pub struct BandwidthTable {
     exact: RequiredBandwidth,
-    /// Largest `w` in the table: received powers up to `e^(w²)` = 43 decades over the least are tabulated, which is
-    /// more than any accepted config can have, or up to the end of the curve. Beyond, the exact form answers.
+    /// Largest `w` in the table: the end of the curve, or received powers of `e^(w²)` = 43 decades above the
+    /// minimum, more than any accepted config can have. The exact form answers for larger values.
     w_max: f64,
     ln_uses: Piecewise<CURVE>,
     gamma: Piecewise<CURVE>,

@@ -27,7 +27,7 @@ use crate::qos::{Margin, MarginCurvature};
 pub(crate) struct Ceiling {
     /// Spectral efficiency, bit/s/Hz.
     pub(crate) bits: f64,
-    /// The same in nats for each channel use, `η`.
+    /// Largest rate in nats for each channel use, `η`.
     pub(crate) nats: f64,
     /// Panels for a known distribution; `None` for samples, each of which is on one side of the kink.
     panels: Option<FadingPanels>,
@@ -127,7 +127,7 @@ impl Under {
         self.c * (self.l + self.above * self.most)
     }
 
-    /// `M + L` with its first and second derivatives by `ln z` and `ln v`.
+    /// `M + L` with its first and second derivatives with respect to `ln z` and `ln v`.
     pub(crate) fn margin(&self) -> (Margin, MarginCurvature) {
         let Self { c, back_off, above, r, rr, dd, dr, .. } = *self;
         let d = self.l - r;

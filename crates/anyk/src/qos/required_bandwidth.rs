@@ -14,7 +14,7 @@
 //! ```
 //!
 //! Under a largest spectral efficiency, `b` falls only to the bandwidth at which every state has that rate: the curve
-//! is flat from a received power on.
+//! is flat above some received power.
 
 use thiserror::Error;
 
@@ -42,7 +42,7 @@ pub struct RequiredBandwidth {
     flat: Option<Flat>,
 }
 
-/// End of a curve from which on more power saves no bandwidth.
+/// End of a curve, above which more power saves no bandwidth.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Flat {
     /// `ln(u/u_min)` at the end.
@@ -138,7 +138,7 @@ impl RequiredBandwidth {
         self.flat
     }
 
-    /// Logarithm of the least channel uses that any power needs; negative infinity without a largest spectral
+    /// Logarithm of the minimum number of channel uses at any power; negative infinity without a largest spectral
     /// efficiency.
     pub(crate) fn ln_least_uses(&self) -> f64 {
         self.qos.ln_least_uses().unwrap_or(f64::NEG_INFINITY)
@@ -440,7 +440,7 @@ fn energy_at(qos: &Qos, ln_z: f64, least: f64, near: Option<f64>) -> f64 {
     })
 }
 
-/// Distance in `ln z` from the least bandwidth at which the search for the fold ends.
+/// Distance in `ln z` from the minimum bandwidth at which the search for the fold ends.
 const ABOVE_LEAST_USES: f64 = 1e-6;
 
 /// Computes the fold, where `M = 0` and `∂M/∂ln z = 0`.

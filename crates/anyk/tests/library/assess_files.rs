@@ -172,7 +172,10 @@ fn networks_of_a_document_have_the_powers_of_that_document() {
         0,
         document,
     );
-    assert!(told.contains("line 2: instance is 1, expected 0: networks in their order"), "{told}");
+    assert!(
+        told.contains("line 2: instance is 1, expected 0: networks must be in order"),
+        "{told}"
+    );
 }
 
 #[test]

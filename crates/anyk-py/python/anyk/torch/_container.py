@@ -26,14 +26,14 @@ def read(raw: bytes, name: str) -> tuple[dict[str, Any], dict[str, NDArray[np.fl
 
     size = struct.unpack("<Q", raw[:8])[0] if len(raw) >= 8 else 0
     if not 2 <= size <= min(_LARGEST_HEADER, len(raw) - 8):
-        raise fail("it does not begin with a header", "a model file of anyk")
+        raise fail("it does not begin with a header", "an AnyK model file")
     try:
         header = json.loads(raw[8 : 8 + size])
         text = header.pop("__metadata__")["anyk"]
         about = json.loads(text)
         kind, version, checksum, content = (about[key] for key in ("kind", "version", "checksum", "content"))
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise fail(f"its header cannot be read ({error})", "a model file of anyk") from None
+        raise fail(f"its header cannot be read ({error})", "an AnyK model file") from None
     if (kind, version) != ("model", VERSION):
         raise fail(f"it is a {kind} of version {version}", f"a model of version {VERSION}")
     data, tensors = raw[8 + size :], {}

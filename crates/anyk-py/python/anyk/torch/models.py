@@ -219,7 +219,7 @@ def from_model(model: str | os.PathLike[str] | anyk.Model, *, dtype: torch.dtype
         name = "the model"
         content, tensors = _container.read(model.to_bytes(), name)
     else:
-        raise TypeError(f"the model is a {type(model).__name__}, expected a path or a model of anyk")
+        raise TypeError(f"the model is a {type(model).__name__}, expected a path or an anyk.Model")
     problem, method, record = content["problem"], content["method"], content["record"]
     module: UrllcModel
     if problem == "urllc" and method in ("p-gnn", "m-gnn"):

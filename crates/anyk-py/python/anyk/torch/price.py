@@ -204,7 +204,7 @@ def _search(psi: _Response, o: Tensor, ln_s: Tensor, ln_slack: Tensor, present: 
     """Find the root of the decreasing ``F(ln ν) = ln Σ_k s_k·e^{ψ(ln ν + o_k)} − ln slack`` in all cells at once.
 
     In logarithms, ``F`` is about as straight as ``ψ``, nothing overflows, and Newton's method takes about four steps. A
-    step out of the bracket is replaced by its middle. While one side of the bracket is open, a limit that doubles with
+    step out of the bracket is replaced by the midpoint. While one side of the bracket is open, a limit that doubles with
     each step bounds the steps.
     """
 
@@ -265,7 +265,7 @@ def _check_inputs(o: Tensor, m: Tensor, s: Tensor, slack: Tensor, total: Tensor)
     of_cell = f" of cell {list(cell)}" if cell else ""
     needed, budget = m[cell].sum().item(), total[cell].item()
     raise ValueError(
-        f"the least amounts{of_cell} sum to {needed:.6g}, expected less than the budget, which is {budget:.6g}: "
+        f"the minimum amounts{of_cell} sum to {needed:.6g}, expected less than the budget, which is {budget:.6g}: "
         f"leave users out, or raise it by more than {needed - budget:.6g}"
     )
 

@@ -413,7 +413,7 @@ impl Allotment {
             let text = field(instance).unwrap_or("0");
             let at = text.parse().ok().filter(|&at: &usize| at <= count).ok_or_else(|| {
                 let found = shorten(text);
-                fail(format!("instance is {found}, expected {count}: networks in their order"))
+                fail(format!("instance is {found}, expected {count}: networks must be in order"))
             })?;
             if at == count {
                 one.arrays.push(vec![Vec::new(); about.amounts.len()]);
@@ -423,7 +423,7 @@ impl Allotment {
             if let Some(found) = field(link).filter(|found| *found != expected) {
                 let found = shorten(found);
                 return Err(fail(format!(
-                    "link is {found}, expected {expected}: links in their order"
+                    "link is {found}, expected {expected}: links must be in order"
                 )));
             }
             for (array, value) in arrays.iter_mut().zip(values) {
@@ -444,7 +444,7 @@ impl Allotment {
         let about = instance.about();
         if about.is_of_arrays() {
             return match self.arrays.len() {
-                0 => Err(wrong("the file has no powers of links".to_owned())),
+                0 => Err(wrong("the file contains no powers".to_owned())),
                 count if count == expected => {
                     Ok(Allocation::of(std::mem::take(&mut self.arrays[at])))
                 }

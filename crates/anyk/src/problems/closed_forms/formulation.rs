@@ -78,7 +78,9 @@ fn report(
                 let gap = 100.0 * (value / optimum.value - 1.0);
                 facts.push("gap_percent", gap);
                 let met = 100.0 * availability;
-                format!("the rate of {met:.2} % of users is met; {gap:+.3} % to the optimum")
+                format!(
+                    "the rate of {met:.2} % of users is met; {gap:+.3} % compared with the optimum"
+                )
             }
             None => "the power cannot serve every user, see `anyk solve`".to_owned(),
         }

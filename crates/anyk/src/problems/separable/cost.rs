@@ -59,9 +59,7 @@ pub struct Cost {
 #[derive(Debug, Clone, PartialEq, Error)]
 pub enum CostError {
     /// Invalid range.
-    #[error(
-        "the range of the cost is {low} to {high}, expected 0 or more to a larger number up to 1e100"
-    )]
+    #[error("the range of the cost is {low} to {high}, expected ascending numbers from 0 to 1e100")]
     Range {
         /// Start of the range.
         low: f64,
@@ -102,7 +100,7 @@ pub enum CostError {
         value: [f64; 3],
     },
     /// Cost that is the same everywhere.
-    #[error("the cost is {value} from u = {low} to u = {high}, expected one that decreases")]
+    #[error("the cost is {value} from u = {low} to u = {high}, expected a decreasing cost")]
     Constant {
         /// Start of the range.
         low: f64,
@@ -136,7 +134,7 @@ pub enum CostError {
 }
 
 impl Cost {
-    /// Tabulates a function on a range. It evaluates the function at 10,000 to a million points, once; for a
+    /// Tabulates a function on a range. It evaluates the function at 2,000 to 2 million points, once; for a
     /// function that is too slow for that, use [`Cost::from_samples`].
     pub fn from_fn(range: (f64, f64), f: impl Fn(f64) -> f64) -> Result<Self, CostError> {
         Self::from_batched(range, |places, values| {

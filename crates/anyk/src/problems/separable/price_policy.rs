@@ -104,7 +104,7 @@ const SPREAD: f64 = 2.0;
 const MOST_PERCENT: f64 = 0.1;
 
 impl SeparableSettings {
-    /// Returns settings for gains from a range and a budget, at ten users.
+    /// Returns settings for instances of ten users, with gains from the range `gain` and this budget.
     pub fn new(gain: (f64, f64), budget: f64, seed: u64) -> Self {
         let (batch, steps, rate) = (IgnoredAny, IgnoredAny, IgnoredAny);
         Self { train_k: vec![10], samples: 200, seed, gain, budget, batch, steps, rate }
@@ -167,7 +167,7 @@ impl SeparablePrice {
         let content = |message: &str| ModelError::Content(message.to_owned());
         record.training.validate().map_err(|error| content(&error.to_string()))?;
         if costs.is_empty() || record.costs.len() != costs.len() {
-            return Err(content("the number of its costs differs from its record"));
+            return Err(content("the number of its costs differs from the number in its record"));
         }
         if let Some(cell) = &record.cell {
             cell.config.validate()?;
@@ -203,7 +203,7 @@ impl SeparablePrice {
         let mut policy = Self::new(record, costs.to_vec())?;
         let metrics = validated(&policy)?;
         if metrics.gap_percent > MOST_PERCENT {
-            let value = format!("{:.3} % over the optimum", metrics.gap_percent);
+            let value = format!("{:.3} % above the optimum", metrics.gap_percent);
             let expected = format!("at most {MOST_PERCENT} %; use the exact solver for this cost");
             return Err(Invalid::value("price policy", value, expected).into());
         }

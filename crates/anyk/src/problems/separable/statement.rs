@@ -45,7 +45,7 @@ pub struct Separable {
     budget: f64,
 }
 
-/// Assessment of amounts by the costs' own tables, without their responses to a price.
+/// Assessment of amounts, computed from the tables of the costs but not from their responses to a price.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SeparableAssessment {
     /// Objective `Σ w_k c_k(α_k x_k)`; infinite if a user gets too little for a finite cost.

@@ -107,7 +107,8 @@ pub fn calibrate<P: CellPolicy + Sync>(
         Some(judge) => own.with_fading(Arc::clone(&judge.rule)),
         None if policy.knows_fading() => own,
         None => {
-            let expected = "a judge: the model was learned from samples and does not contain a fading distribution";
+            let expected = "a fading distribution or held-out samples: the model was learned from samples and does \
+                            not contain a distribution";
             return Err(Invalid::missing("fading", expected).into());
         }
     });

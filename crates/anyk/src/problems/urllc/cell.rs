@@ -125,8 +125,8 @@ impl CellByClass {
         guess / self.least_w.len() as f64
     }
 
-    /// Gives every user the power from which on more saves no bandwidth; `false` if there is a user without such a
-    /// power, whose power is then not set.
+    /// Gives every user the power above which more power saves no bandwidth; `false` if there is a user without such
+    /// a power, whose power is then not set.
     pub(crate) fn share_to_the_end(&mut self) -> bool {
         for Group { curve, start, end } in &self.groups {
             let Some(flat) = curve.exact().flat() else { return false };
@@ -256,7 +256,7 @@ struct Terms {
     fall_at_double: Option<f64>,
     /// Value of the power that is held back, Hz per W.
     held_back: f64,
-    /// Bandwidth that every power needs at least, Hz; 0 without a largest spectral efficiency.
+    /// Minimum bandwidth at any power, Hz; 0 without a largest spectral efficiency.
     least_hz: f64,
 }
 

@@ -277,8 +277,8 @@ fn worth(status: &str, gap: Option<f64>, price: Option<f64>, availability: Optio
             "{status}: total bandwidth within {gap:.1e} of the optimum; power is worth {price:.4e} Hz/W here"
         ),
         (_, _, None) => format!(
-            "{status}, not judged: checks are off, or the fading distribution is unknown (set `fading` to judge by a \
-             distribution or by samples)"
+            "{status}, not checked: checks are off, or the fading distribution is unknown (set `fading` to check \
+             under a distribution or samples)"
         ),
         (gap, _, Some(availability)) => {
             let met = 100.0 * availability;

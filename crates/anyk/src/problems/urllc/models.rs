@@ -100,7 +100,7 @@ trait CellModel: CellPolicy + Stored {
     fn needed_judge(&self, options: &Options, system: &System) -> Result<Option<Judge>, Error> {
         let judge = judge(options, system)?;
         if judge.is_none() && !self.knows_fading() {
-            let expected = "a fading distribution, or held-out samples, to judge the model: it was learned from \
+            let expected = "a fading distribution, or held-out samples, to check the model: it was learned from \
                             samples of an unknown distribution";
             return Err(Invalid::missing("fading", expected).into());
         }

@@ -292,7 +292,7 @@ impl Stored for PricePolicy {
         let (law, places) = (take("law")?, take("places")?);
         let (shortfalls, standard_errors) = (take("shortfalls")?, take("standard_errors")?);
         if places.len() != shortfalls.len() || places.len() != standard_errors.len() {
-            return Err(ModelError::Content("the errors of b̂ differ in their number".into()));
+            return Err(ModelError::Content("the error arrays of b̂ have different lengths".into()));
         }
         let range_w = sampled.range_w;
         let law = ConvexLaw::new(range_w.0, law)

@@ -167,8 +167,8 @@ fn shown(value: f64) -> String {
 pub struct TrainedRanges(pub BTreeMap<String, Span>);
 
 impl TrainedRanges {
-    /// Computes the ranges of classes, each with the antennas of its cells. If there are several classes, they
-    /// were drawn densely from whole ranges.
+    /// Computes the ranges of the values of training classes. Several classes are drawn densely, so their ranges
+    /// extend to the limits of the draw.
     fn of(classes: &[TrainingClass]) -> Self {
         let of = |(low, high): (f64, f64), value: fn(&TrainingClass) -> f64| {
             let drawn = (classes.len() > 1).then_some([low, high]);

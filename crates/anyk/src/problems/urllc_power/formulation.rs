@@ -83,7 +83,7 @@ impl Formulation for UrllcPower {
                  {:.4e} W/Hz here",
                 proof.price
             ),
-            (None, None) => format!("{status}, in {band:.0} Hz: not judged"),
+            (None, None) => format!("{status}, in {band:.0} Hz: not checked"),
             (None, Some(availability)) => format!(
                 "{status}: the QoS of {:.2} % of users is met in {band:.0} Hz; total power {:.4} % above the \
                  exact optimum",

@@ -72,8 +72,7 @@ impl Stored for BandPricePolicy {
 
     fn from_parts(record: PriceRecord, tensors: &mut Tensors) -> Result<Self, ModelError> {
         if record.sampled.is_some() || record.training.fixed_price().is_some() {
-            let message =
-                "it is a model of urllc: learned from samples of fading, or with a fixed price";
+            let message = "it is a model for urllc: it was learned from samples of fading, or has a fixed price";
             return Err(ModelError::Content(message.to_owned()));
         }
         PricePolicy::from_parts(record, tensors).map(Self)
