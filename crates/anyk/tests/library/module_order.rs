@@ -179,7 +179,7 @@ fn an_edge_against_the_order_is_found() {
         ("problems/urllc/problem.rs", "use crate::core::{Problem, Record};", false),
         ("core/read/users.rs", "use super::Reader; use crate::framework::Options;", false),
         ("diagnosis/tables.rs", "use crate::row;", false),
-        ("framework/context.rs", "pub(crate) const A: &str = crate::SOURCES;", false),
+        ("framework/training_context.rs", "pub(crate) const A: &str = crate::SOURCES;", false),
         ("math/root.rs", "#[cfg(test)] mod tests { use crate::diagnosis::Law; }", false),
         ("math/root.rs", "#[cfg(test)] use a::b; use crate::diagnosis::Law;", true),
         (
@@ -206,7 +206,7 @@ fn there_is_one_writer_and_one_gate() {
         "exchange/finite.rs",
         "exchange/container.rs",
         "anyk-cli/output.rs",
-        "framework/context.rs",
+        "framework/training_context.rs",
         "anyk-study/cache.rs",
     ];
     let mut found = 0;
