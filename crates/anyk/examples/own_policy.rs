@@ -1,5 +1,5 @@
 //! Compares your own policy with the optimum and equal power at several sizes:
-//! `cargo run --release --example own_policy`.
+//! `cargo run -p anyk --release --example own_policy`.
 
 use anyk::{Allocation, Error, Instance, NamedPolicy, Options, Outcome, Policy, Rounds, Status};
 

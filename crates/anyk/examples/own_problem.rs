@@ -1,5 +1,5 @@
 //! Adds your own problem, the largest sum rate within a power budget, and solves, compares and diagnoses it:
-//! `cargo run --release --example own_problem`.
+//! `cargo run -p anyk --release --example own_problem`.
 
 use std::sync::Arc;
 

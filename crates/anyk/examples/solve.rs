@@ -1,4 +1,4 @@
-//! Solves a cell exactly: `cargo run --release --example solve`.
+//! Solves a cell exactly: `cargo run -p anyk --release --example solve`.
 
 use anyk::{Allocation, ArrayView, Instance, Options};
 

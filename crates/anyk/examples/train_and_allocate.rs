@@ -1,5 +1,5 @@
 //! Trains a model, saves it, loads it and allocates in a cell of another size:
-//! `cargo run --release --example train_and_allocate`.
+//! `cargo run -p anyk --release --example train_and_allocate`.
 
 use anyk::{Allocation, Instance, Options};
 

@@ -209,7 +209,10 @@ impl Round {
         let numbers = |&seed: &u64| (0..rounds.samples).map(move |index| (seed, index));
         let numbers: Vec<(u64, u64)> = rounds.seeds.iter().flat_map(numbers).collect();
         let best = problem.best()?;
-        // If a policy cannot be forked, one copy solves all instances.
+        if best.fork().is_none() {
+            let expected = "a copy of the best policy for each core";
+            return Err(Invalid::missing("fork", expected).into());
+        }
         let worker = || -> Result<_, Error> {
             let best = best.fork().ok_or(Error::OtherProblem)?;
             Ok((best, Allocation::default(), Formulating::new(Arc::clone(problem))))
