@@ -170,7 +170,10 @@ fn train_evaluate_allocate() {
         // The training cells have fading and this cell has none, so the gap is larger, but not large.
         assert!(number(&learned["gap_percent"]).abs() < 20.0, "{learned}");
         let shown = run(&["allocate", model, "--input", "-"], FIVE).1;
-        assert!(shown.contains("learned: ") && shown.contains("compared with the optimum"), "{shown}");
+        assert!(
+            shown.contains("learned: ") && shown.contains("compared with the optimum"),
+            "{shown}"
+        );
         let own = r#"{"users":[{"id":"a","distance_m":60,"epsilon":1e-7}]}"#;
         assert_eq!(run(&["allocate", model, "--input", "-"], own).0, 2);
     }

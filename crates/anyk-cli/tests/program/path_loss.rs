@@ -236,7 +236,7 @@ fn bad_values_in_the_file_are_told_by_their_fields() {
         .unwrap();
     let solve = ["solve", "urllc", "--input", "-", "--config", file.to_str().unwrap()];
     let refused = run(&solve, "id,distance_m\na,120\n");
-    let says = "path_loss.user_height_m is 15, expected a height in m from 1.5 to 13 for uma-los: ";
+    let says = "path_loss.user_height_m is 15, expected a height in m from 1.5 to 13 for uma-los; ";
     assert!(refused.code == 2 && refused.stderr.contains(says), "{}", refused.stderr);
 }
 
