@@ -1,8 +1,7 @@
 //! Core between inputs and solvers, shared by all problems. The methods of its types are in the files next to it.
 //!
 //! A [`Problem`] formulates a [`Record`] (named arrays) as an [`Instance`]. A [`Policy`] computes an [`Allocation`] for
-//! the instance, which judges the allocation and returns a [`Verdict`]. Only the code inside a problem is typed; it is
-//! behind [`Formulation`]. Files, Python and other programs see only named arrays.
+//! it, and the instance returns a [`Verdict`]. Types of the problem are hidden behind [`Formulation`].
 
 mod allocation;
 mod answer;
@@ -168,8 +167,7 @@ pub enum Outcome {
 pub enum Status {
     /// Optimal, with a proof.
     Optimal,
-    /// Feasible, but the proof leaves a gap above [`tolerance::DUALITY_GAP`](crate::tolerance::DUALITY_GAP), or
-    /// above [`tolerance::COST_GAP`](crate::tolerance::COST_GAP) for separable problems.
+    /// Feasible, but the proof leaves a gap above the limit of the problem in [`tolerance`](crate::tolerance).
     Inaccurate,
     /// Stationary point.
     Converged,
@@ -329,15 +327,8 @@ pub trait Model: Send + Sync {
     fn bytes(&self) -> Result<Vec<u8>, ModelError>;
     /// Returns the options that describe its cell, from which its training instances were drawn.
     fn home(&self) -> Options;
-
-    /// Returns the options of a verb that apply to this model.
-    fn flags(&self, verb: Verb) -> Vec<OptionSpec> {
-        (self.about().flags)(verb)
-    }
-
     /// Returns the policy, with options of [`Verb::Allocate`].
     fn policy(&self, options: &Options) -> Result<Box<dyn Policy>, Error>;
-
     /// Evaluates the model on random instances, compared with the optimum or with classical policies.
     fn evaluate(
         &self,
@@ -345,6 +336,11 @@ pub trait Model: Send + Sync {
         trials: &Trials,
         observer: &dyn Observer,
     ) -> Result<Page, Error>;
+
+    /// Returns the options of a verb that apply to this model.
+    fn flags(&self, verb: Verb) -> Vec<OptionSpec> {
+        (self.about().flags)(verb)
+    }
 
     /// Returns the problem whose instances the model allocates: its own cell, overridden by the options.
     fn problem(&self, options: &Options) -> Result<Arc<dyn Problem>, Error> {
@@ -418,15 +414,13 @@ pub struct About {
     /// Training function.
     pub train: Option<Train>,
     /// Reader of models.
-    pub load: Option<Load>,
+    pub load: Option<fn(ModelFile) -> Result<Arc<dyn Model>, ModelError>>,
 }
 
 /// Model with a guarantee, and the guarantee itself.
 pub type Calibrated = (Arc<dyn Model>, Guarantee);
 /// Function that trains a policy, with options of [`Verb::Train`].
 pub type Train = fn(&Options, &TrainingContext<'_>) -> Result<Trained, Error>;
-/// Function that reads a model.
-pub type Load = fn(ModelFile) -> Result<Arc<dyn Model>, ModelError>;
 /// Function that reads the records of a document, each of which may be an error.
 pub type ReadRecords =
     fn(&Reader, Input<'_>) -> Result<Vec<Result<Record, InputError>>, InputError>;
