@@ -34,7 +34,7 @@ pub enum Answer {
     Infeasible(Box<Denied>),
     /// Instances of a document of arrays, and the other fields of the document.
     Instances(Extra, Vec<Served>),
-    /// Verdict on an allocation from outside.
+    /// Verdict on an allocation that AnyK did not compute.
     Judged(Box<Verdict>),
 }
 

@@ -9,7 +9,8 @@ use crate::tolerance;
 pub struct Certificate {
     /// Number of users with less bandwidth than their power needs.
     pub raised_users: usize,
-    /// Number of users with so much bandwidth that the effect of the finite blocklength outweighs its benefit.
+    /// Number of users with so much bandwidth that the loss from the finite blocklength outweighs the benefit of more
+    /// bandwidth.
     pub lowered_users: usize,
     /// Total bandwidth added minus total bandwidth removed, Hz.
     pub added_bandwidth_hz: f64,

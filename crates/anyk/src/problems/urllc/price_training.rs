@@ -107,7 +107,7 @@ impl PriceSettings {
         Ok(settings)
     }
 
-    /// Logarithm of the fixed price of a softmax.
+    /// Returns the logarithm of the fixed price if the output is a softmax; `None` for other outputs.
     pub(crate) fn fixed_price(&self) -> Option<f64> {
         let ln_price = self.fixed_ln_price.unwrap_or(FORMER_LN_PRICE);
         (self.output == SplitRule::Softmax).then_some(ln_price)
