@@ -305,6 +305,23 @@ fn the_range_of_the_rate_formula_is_warned_of_once() {
     let limited =
         run(&[&line[..5], &["--max-spectral-efficiency", "7.4063"]].concat(), cells.as_str());
     assert_eq!((limited.code, limited.warned), (0, 1), "{}", limited.stdout);
+    // A price policy that was trained without a limit says so, and no guarantee is given under a limit.
+    let folder = tempfile::tempdir().unwrap();
+    let file = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    for (name, config) in [("free", &[][..]), ("limited", &["--config", config][..])] {
+        let train = ["train", "urllc", "--method", "price", "--samples", "20", "--out"];
+        let trained = run(&[&train[..], &[&file(name)], config].concat(), "");
+        assert_eq!(trained.code, 0, "{}", trained.stderr);
+    }
+    let allocate = ["allocate", &file("free"), "--json", "--input", "-"];
+    let limit = ["--max-spectral-efficiency", "7.4063"];
+    let found = run(&[&allocate[..], &limit].concat(), cells.as_str()).stdout;
+    assert!(found.contains("max_spectral_efficiency 7.4063, trained none"), "{found}");
+    let found = run(&allocate, cells.as_str()).stdout;
+    assert!(!found.contains("trained none"), "{found}");
+    let calibrated = run(&["calibrate", &file("limited"), "--out", &file("c")], "");
+    assert_ne!(calibrated.code, 0);
+    assert!(calibrated.stderr.contains("not proved"), "{}", calibrated.stderr);
     for value in ["0", "-1", "NaN", "inf", "1e-300", "1e300", "0.09", "101"] {
         let line = [&line[..5], &["--max-spectral-efficiency", value]].concat();
         let outcome = run(&line, cells.as_str());

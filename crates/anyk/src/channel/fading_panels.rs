@@ -10,7 +10,7 @@ const STEPS: usize = 4;
 
 /// Fixed panels in `t = ln g` with the density at their nodes.
 ///
-/// Away from the kink, the panels are used as they are. Inside the panel with the kink, both parts get separate nodes,
+/// Panels away from the kink need no change. Inside the panel with the kink, both parts get separate nodes,
 /// at which `ln p` is interpolated from the nodes of the panel: it is smooth, so no further density is evaluated.
 #[derive(Debug, Clone)]
 pub(crate) struct FadingPanels {

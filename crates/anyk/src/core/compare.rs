@@ -209,17 +209,17 @@ impl Round {
         let numbers = |&seed: &u64| (0..rounds.samples).map(move |index| (seed, index));
         let numbers: Vec<(u64, u64)> = rounds.seeds.iter().flat_map(numbers).collect();
         let best = problem.best()?;
-        if best.fork().is_none() {
-            let expected = "a copy of the best policy for each core";
-            return Err(Invalid::missing("fork", expected).into());
-        }
-        let worker = || -> Result<_, Error> {
-            let best = best.fork().ok_or(Error::OtherProblem)?;
-            Ok((best, Allocation::default(), Formulating::new(Arc::clone(problem))))
+        let worker = || {
+            let best = best.fork();
+            (best, Allocation::default(), Formulating::new(Arc::clone(problem)))
         };
-        let one = |worker: &mut Result<(Box<dyn Policy>, Allocation, Formulating), Error>,
+        let one = |worker: &mut (Option<Box<dyn Policy>>, Allocation, Formulating),
                    (seed, index): (u64, u64)| {
-            let Ok((best, buffer, formulating)) = worker else { return Err(Error::OtherProblem) };
+            let (Some(best), buffer, formulating) = worker else {
+                return Err(
+                    Invalid::missing("fork", "a copy of the best policy for each core").into()
+                );
+            };
             let instance = formulating.instance(problem.draw(seed, size, index)?)?;
             let reference = instance.reference(&mut **best, buffer)?;
             Ok(reference.map(|reference| Case {

@@ -103,6 +103,13 @@ pub fn calibrate<P: CellPolicy + Sync>(
     let missed = Guarantee::missed_allowed(*cells, *beta, *delta, k.len())?;
     let system = policy.system();
     let own = system.qos(system.service())?;
+    if own.max_spectral_efficiency().is_some() {
+        // The lemma of docs/guarantees.md needs one maximum of M over z, which is not proved under a limit.
+        return Err(Error::NoGuarantee(
+            "the guarantee is not proved for cells with max_spectral_efficiency; `allocate --certify` certifies each user"
+                .into(),
+        ));
+    }
     let table = BandwidthTable::new(match judge {
         Some(judge) => own.with_fading(Arc::clone(&judge.rule)),
         None if policy.knows_fading() => own,

@@ -435,7 +435,7 @@ impl PriceAllocator {
         let gains = problem.users().iter().map(|user| Decibel::from_ratio(user.gain).0);
         let budget_w = problem.max_power_w();
         let least_w: f64 = self.split.least_w().iter().sum();
-        let mut found = seen.outside_of_cell(problem, self.split.excess());
+        let mut found = seen.outside_of_cell(&self.policy.system, problem, self.split.excess());
         // Only models of version 0.2 have these three ranges.
         found.extend(seen.outside("gain_db", gains));
         found.extend(seen.outside("power_per_user_w", [budget_w / problem.size() as f64]));

@@ -191,11 +191,24 @@ impl TrainedRanges {
         self.0.values().all(|Span(low, high)| low.is_finite() && high.is_finite() && low <= high)
     }
 
-    /// Describes the values of a cell (its classes, its antennas and the excess of its users) that are outside
-    /// the ranges.
-    pub(crate) fn outside_of_cell(&self, cell: &Urllc, excess: &[f64]) -> Vec<String> {
+    /// Describes the values of a cell (its classes, its antennas, its limit and the excess of its users) that are
+    /// outside the ranges of a training run in `system`.
+    pub(crate) fn outside_of_cell(
+        &self,
+        system: &System,
+        cell: &Urllc,
+        excess: &[f64],
+    ) -> Vec<String> {
         let classes = || cell.classes().iter().map(Qos::service);
+        // All classes have the limit of the cell, and training has one limit.
+        let most = cell.classes().iter().find_map(Qos::max_spectral_efficiency);
+        let trained = system.config().cell.max_spectral_efficiency;
+        let shown = |most: Option<f64>| most.map_or("none".to_owned(), |most| most.to_string());
+        let limit = (most != trained).then(|| {
+            format!("max_spectral_efficiency {}, trained {}", shown(most), shown(trained))
+        });
         let found = [
+            limit,
             self.outside("excess", excess.iter().copied()),
             self.outside("epsilon", classes().map(|class| class.epsilon)),
             self.outside("packet_bits", classes().map(|class| class.packet_bits)),

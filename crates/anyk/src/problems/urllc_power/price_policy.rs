@@ -134,7 +134,8 @@ impl BandPriceAllocator {
         let (cell, seen) = (problem.cell(), &self.policy.record().ranges);
         let gains = cell.users().iter().map(|user| Decibel::from_ratio(user.gain).0);
         let each_hz = problem.max_bandwidth_hz() / cell.users().len() as f64;
-        let mut found = seen.outside_of_cell(cell, self.price.split_of().excess());
+        let mut found =
+            seen.outside_of_cell(self.policy.system(), cell, self.price.split_of().excess());
         found.extend(seen.outside("gain_db", gains));
         found.extend(seen.outside("bandwidth_per_user_hz", [each_hz]));
         found
