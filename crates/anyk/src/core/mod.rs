@@ -30,8 +30,8 @@ use serde::Serialize;
 
 use crate::exchange::{Extra, Input, InputError};
 use crate::framework::{
-    CalibrationSettings, Error, Guarantee, Infeasibility, ModelError, ModelFile, Observer,
-    OptionSpec, Options, TrainingContext, Trials, Verb,
+    CalibrationSettings, Error, Guarantee, Infeasibility, ModelError, Observer, OptionSpec,
+    Options, TrainingContext, Trials, Verb,
 };
 use crate::invalid::Invalid;
 
@@ -51,7 +51,7 @@ pub use report::{Detail, Report, Reporting};
 pub use samples::{draw_samples, record_json, write_samples};
 pub use standing::{Standing, Summary};
 pub(crate) use trained::load;
-pub use trained::{Trained, no_better_than};
+pub use trained::{Load, Trained, no_better_than};
 pub use verdict::{Goal, Judged, Miss, Missed, Reference};
 
 /// Axis of an array.
@@ -414,7 +414,7 @@ pub struct About {
     /// Training function.
     pub train: Option<Train>,
     /// Reader of models.
-    pub load: Option<fn(ModelFile) -> Result<Arc<dyn Model>, ModelError>>,
+    pub load: Option<Load>,
 }
 
 /// Model with a guarantee, and the guarantee itself.

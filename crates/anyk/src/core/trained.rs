@@ -19,6 +19,9 @@ pub struct Trained {
     is_kept: bool,
 }
 
+/// Function that reads a model.
+pub type Load = fn(ModelFile) -> Result<Arc<dyn Model>, ModelError>;
+
 /// Reads a model of a problem with only one kind of model.
 pub(crate) fn load<M: Model + Stored + 'static>(
     file: ModelFile,
