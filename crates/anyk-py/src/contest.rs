@@ -210,11 +210,11 @@ pub(crate) fn evaluate(
         given.push((name, policy));
     }
     let first = given.iter().find_map(|(_, policy)| match policy {
-        Given::Model(model) => Some(model.home()),
+        Given::Model(model) => Some(model.trained_options()),
         _ => None,
     });
-    if let Some(home) = first {
-        options = options.at_home(&home);
+    if let Some(trained) = first {
+        options = options.over_trained(&trained);
     }
     let kind = Kind::made(about, options).or_raise(py)?;
     let rounds = Rounds { sizes, samples, seeds };

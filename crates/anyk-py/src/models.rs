@@ -110,10 +110,10 @@ impl Model {
 
     /// Options of the cell that the model was trained for.
     #[getter]
-    fn home<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let (home, all) = (self.model.home(), PyDict::new(py));
-        for name in home.names() {
-            all.set_item(name.replace('-', "_"), home.text(name))?;
+    fn trained_options<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let (trained, all) = (self.model.trained_options(), PyDict::new(py));
+        for name in trained.names() {
+            all.set_item(name.replace('-', "_"), trained.text(name))?;
         }
         Ok(all)
     }

@@ -165,7 +165,7 @@ fn instance_options(
     let known: Vec<_> = verbs.into_iter().flat_map(|verb| (about.flags)(verb)).collect();
     options.refuse_others(&known, &format!("policies for {}", about.name))?;
     Ok(match models.first() {
-        Some((_, model)) => options.at_home(&model.home()),
+        Some((_, model)) => options.over_trained(&model.trained_options()),
         None => options,
     })
 }

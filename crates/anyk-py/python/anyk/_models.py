@@ -43,9 +43,14 @@ class Model:
         return found
 
     @property
-    def home(self) -> dict[str, str]:
+    def trained_options(self) -> dict[str, str]:
         """Options of the cell that the model was trained for."""
-        return self._model.home
+        return self._model.trained_options
+
+    @property
+    def home(self) -> dict[str, str]:
+        """Former name of :attr:`trained_options`."""
+        return self.trained_options
 
     @property
     def validated_k(self) -> int | None:

@@ -38,9 +38,9 @@ impl NamedPolicy {
     /// Returns a model's policy for instances of a problem. A model for another cell is an error, since its
     /// allocations would be for that cell.
     pub fn model(name: &str, model: &dyn Model, problem: &dyn Problem) -> Result<Self, Error> {
-        let (known, mut home) = (model.flags(Verb::Allocate), model.home());
-        known.iter().for_each(|spec| home.remove(spec.name));
-        if let Some((field, here, own)) = problem.options().other_than(&home) {
+        let (known, mut trained) = (model.flags(Verb::Allocate), model.trained_options());
+        known.iter().for_each(|spec| trained.remove(spec.name));
+        if let Some((field, here, own)) = problem.options().other_than(&trained) {
             let expected =
                 format!("{own}, which {name} was trained for; the price policy accepts any value");
             return Err(Invalid::value(field, here, expected).into());
@@ -53,22 +53,22 @@ impl NamedPolicy {
 impl Options {
     /// Returns these options, completed by those of the cell for which a model was trained.
     #[must_use]
-    pub fn at_home(&self, home: &Self) -> Self {
+    pub fn over_trained(&self, trained: &Self) -> Self {
         // A file describes the whole cell.
         if self.has("config") {
             return self.clone();
         }
-        let mut home = home.clone();
+        let mut trained = trained.clone();
         // Another path loss has its own parameters.
         if self.has("path-loss") {
-            let of_path_loss: Vec<String> = home
+            let of_path_loss: Vec<String> = trained
                 .names()
                 .filter(|name| CellOptions::is_of_path_loss(name))
                 .map(str::to_owned)
                 .collect();
-            of_path_loss.iter().for_each(|name| home.remove(name));
+            of_path_loss.iter().for_each(|name| trained.remove(name));
         }
-        self.over(&home)
+        self.over(&trained)
     }
 }
 

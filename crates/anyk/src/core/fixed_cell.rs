@@ -10,7 +10,7 @@ use crate::invalid::Invalid;
 /// be for another cell.
 pub struct FixedCell {
     policy: Box<dyn Policy>,
-    home: Options,
+    trained: Options,
     /// Alternative to suggest in messages.
     instead: &'static str,
     /// Last problem that was found to fit.
@@ -19,16 +19,16 @@ pub struct FixedCell {
 
 impl FixedCell {
     /// Wraps a policy with the options of its cell and the alternative for other cells.
-    pub fn new(policy: Box<dyn Policy>, home: Options, instead: &'static str) -> Self {
-        Self { policy, home, instead, known: None }
+    pub fn new(policy: Box<dyn Policy>, trained: Options, instead: &'static str) -> Self {
+        Self { policy, trained, instead, known: None }
     }
 }
 
 impl Options {
     /// First option that differs from that of the model's cell.
-    pub(crate) fn other_than(&self, home: &Self) -> Option<(String, String, String)> {
-        home.names().find_map(|name| {
-            let (own, here) = (home.text(name)?, self.text(name)?);
+    pub(crate) fn other_than(&self, trained: &Self) -> Option<(String, String, String)> {
+        trained.names().find_map(|name| {
+            let (own, here) = (trained.text(name)?, self.text(name)?);
             let differs = match (own.parse::<f64>(), here.parse::<f64>()) {
                 (Ok(own), Ok(here)) => (own - here).abs() > 0.0,
                 _ => own != here,
@@ -42,7 +42,7 @@ impl Policy for FixedCell {
     fn allocate(&mut self, instance: &Instance, into: &mut Allocation) -> Result<Outcome, Error> {
         let here = Arc::downgrade(&instance.problem);
         if !self.known.as_ref().is_some_and(|known| known.ptr_eq(&here)) {
-            if let Some((field, here, own)) = instance.problem.options().other_than(&self.home) {
+            if let Some((field, here, own)) = instance.problem.options().other_than(&self.trained) {
                 let expected = format!(
                     "{own}, which the model was trained for; {} accepts any value",
                     self.instead
@@ -56,6 +56,11 @@ impl Policy for FixedCell {
 
     fn fork(&self) -> Option<Box<dyn Policy>> {
         let policy = self.policy.fork()?;
-        Some(Box::new(Self { policy, home: self.home.clone(), known: self.known.clone(), ..*self }))
+        Some(Box::new(Self {
+            policy,
+            trained: self.trained.clone(),
+            known: self.known.clone(),
+            ..*self
+        }))
     }
 }

@@ -326,7 +326,7 @@ pub trait Model: Send + Sync {
     /// Returns the bytes of its file.
     fn bytes(&self) -> Result<Vec<u8>, ModelError>;
     /// Returns the options that describe its cell, from which its training instances were drawn.
-    fn home(&self) -> Options;
+    fn trained_options(&self) -> Options;
     /// Returns the policy, with options of [`Verb::Allocate`].
     fn policy(&self, options: &Options) -> Result<Box<dyn Policy>, Error>;
     /// Evaluates the model on random instances, compared with the optimum or with classical policies.
@@ -344,7 +344,7 @@ pub trait Model: Send + Sync {
 
     /// Returns the problem whose instances the model allocates: its own cell, overridden by the options.
     fn problem(&self, options: &Options) -> Result<Arc<dyn Problem>, Error> {
-        (self.about().make)(&options.at_home(&self.home()))
+        (self.about().make)(&options.over_trained(&self.trained_options()))
     }
 
     /// Returns the problem from which the training instances were drawn.

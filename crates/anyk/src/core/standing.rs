@@ -34,7 +34,8 @@ pub struct Standing {
     pub standard_error: Option<f64>,
     /// Mean objective of the reference on the same instances.
     pub reference: Option<f64>,
-    /// Gap between the mean and that of the reference, percent: positive is worse.
+    /// Gap between the mean and that of the reference, percent: positive is worse. Absent if references
+    /// have both signs; the gap of each instance (the next two fields) is also absent if a reference is 0.
     pub gap_percent: Option<f64>,
     /// Standard error of the gap over instances, percent.
     pub gap_standard_error: Option<f64>,
@@ -57,6 +58,8 @@ pub(super) struct Tally {
     references: Moments,
     gaps: Moments,
     worst_gap: Option<f64>,
+    /// Smallest and largest reference.
+    range: Option<(f64, f64)>,
     demands: bool,
     goal: Option<Goal>,
     seconds: Vec<f64>,
@@ -89,8 +92,12 @@ impl Tally {
         // An allocation that exceeds the budget serves no user.
         self.shares.push(if over_budget { 0.0 } else { verdict.availability.unwrap_or(1.0) });
         self.values.push(value);
-        if let (Some(reference), Some(gap)) = (verdict.reference, verdict.gap_percent) {
+        if let Some(reference) = verdict.reference {
             self.references.push(reference);
+            let (low, high) = self.range.unwrap_or((reference, reference));
+            self.range = Some((low.min(reference), high.max(reference)));
+        }
+        if let Some(gap) = verdict.gap_percent {
             self.gaps.push(gap);
             self.worst_gap = Some(self.worst_gap.map_or(gap, |worst| worst.max(gap)));
         }
@@ -106,8 +113,12 @@ impl Tally {
         let availability = (self.demands || self.failed > 0)
             .then_some(self.shares.mean)
             .filter(|_| self.shares.count > 0);
+        // A mean over references of both signs may be close to 0, and a share of a reference of 0 does not exist.
+        let one_sign = self.range.is_some_and(|(low, high)| low >= 0.0 || high <= 0.0);
+        let no_zero = self.range.is_some_and(|(low, high)| low > 0.0 || high < 0.0);
         let gap =
             self.goal.and_then(|goal| goal.gap_percent(self.values.mean, self.references.mean));
+        let of_each = |gap: Option<f64>| gap.filter(|_| no_zero);
         let times = self.seconds.iter().map(|seconds| seconds * 1e6).collect();
         Standing {
             policy: policy.to_owned(),
@@ -121,9 +132,9 @@ impl Tally {
             value: some(&self.values, self.values.mean),
             standard_error: some(&self.values, self.values.standard_error()),
             reference: some(&self.references, self.references.mean),
-            gap_percent: gap.filter(|_| self.references.count > 0),
-            gap_standard_error: some(&self.gaps, self.gaps.standard_error()),
-            worst_gap_percent: self.worst_gap,
+            gap_percent: gap.filter(|_| one_sign),
+            gap_standard_error: of_each(some(&self.gaps, self.gaps.standard_error())),
+            worst_gap_percent: of_each(self.worst_gap),
             reorder_change,
             microseconds: (!self.seconds.is_empty()).then(|| median(times)),
         }
@@ -276,6 +287,9 @@ pub(super) fn table(text: &mut Text, rows: &[Standing], objective: &str, referen
         "µs",
     ];
     text.table(&header, rows.iter().map(row));
+    if rows.iter().any(|row| row.reference.is_some() && row.gap_percent.is_none()) {
+        text.push(format!("– from {reference}: its values have both signs or are 0, so a percentage has no meaning"));
+    }
 }
 
 #[cfg(test)]
@@ -295,5 +309,36 @@ mod tests {
         let half: Vec<f64> = (0..10).map(|i| f64::from(i % 2)).collect();
         let (low, high) = tally(&half).interval(0.5);
         assert!(high - low > 0.4);
+    }
+
+    #[test]
+    fn a_reference_that_changes_its_sign_has_no_relative_gap() {
+        let gap = |references: [f64; 2]| {
+            let mut tally = Tally::new(10);
+            for reference in references {
+                let goal = Goal { name: "cost", unit: "1", larger_is_better: false };
+                let value = reference + 1.0;
+                tally.add(&Verdict {
+                    status: "feasible",
+                    k: 10,
+                    availability: None,
+                    objective: goal,
+                    value: Some(value),
+                    reference: Some(reference),
+                    gap_percent: goal.gap_percent(value, reference),
+                    budget_used: None,
+                    kkt_residual: None,
+                    reason: None,
+                    warning: None,
+                    missed: Vec::new(),
+                    extra: crate::exchange::Extra::default(),
+                });
+            }
+            let row = tally.standing("a policy", (10, 2, 0), None);
+            (row.gap_percent, row.gap_standard_error.is_some(), row.worst_gap_percent)
+        };
+        assert_eq!(gap([4.0, 4.0]), (Some(25.0), true, Some(25.0)));
+        assert_eq!(gap([-0.5, 4.0]), (None, false, None));
+        assert_eq!(gap([0.0, 4.0]), (Some(50.0), false, None));
     }
 }

@@ -19,7 +19,7 @@ use crate::core::{
 };
 use crate::exchange::read_file;
 use crate::framework::{
-    Error, ModelError, ModelFile, OptionSpec, Options, Silent, TrainingContext, Verb,
+    Error, ModelError, ModelFile, OptionSpec, OptionValue, Options, Silent, TrainingContext, Verb,
 };
 use crate::invalid::Invalid;
 
@@ -36,11 +36,23 @@ pub static BUILT_IN: &[&About] = &[
 
 static ADDED: RwLock<Vec<&'static About>> = RwLock::new(Vec::new());
 
-/// Adds a caller's own problem. Returns an error if the name is taken.
+/// Adds a caller's own problem. Returns an error if the name is taken, or if an option that is a number is not listed
+/// in [`About::parameters`]: a file that contains it would have no effect.
 pub fn register(about: &'static About) -> Result<(), Invalid> {
     if named(about.name).is_some() {
         let expected = "a name that no other problem has";
         return Err(Invalid::value("the name of the problem", about.name, expected));
+    }
+    let listed = (about.parameters)();
+    for spec in (about.flags)(Verb::Solve) {
+        let is_number = matches!(spec.value, OptionValue::Number(_) | OptionValue::Whole(_));
+        if is_number && !listed.iter().any(|(parameter, _)| parameter.option == spec.name) {
+            return Err(Invalid::value(
+                "an option of the problem",
+                spec.name,
+                "one in About::parameters",
+            ));
+        }
     }
     ADDED.write().unwrap_or_else(PoisonError::into_inner).push(about);
     Ok(())

@@ -801,7 +801,7 @@ fn models_of_one_cell_refuse_another() {
             for text in of_cell(BY_DISTANCE, field, value) {
                 let why = answer(&mut policy, &text, field).unwrap_err();
                 // The error names the option, its value in the model and in the record, and an alternative.
-                let own = model.home().text(option).unwrap().to_owned();
+                let own = model.trained_options().text(option).unwrap().to_owned();
                 let told = option.replace('-', "_");
                 let here: f64 = as_option(kind, value).parse().unwrap();
                 let says = format!("{told} is {here}, expected {own}, which the");
@@ -815,7 +815,7 @@ fn models_of_one_cell_refuse_another() {
             if matches!(kind, ParameterKind::Converted(_)) {
                 continue;
             }
-            let own = model.home().text(option).unwrap().to_owned();
+            let own = model.trained_options().text(option).unwrap().to_owned();
             let expected = answer(&mut policy, &plain(BY_DISTANCE), field).unwrap();
             let (cell, user) =
                 (of_cell(BY_DISTANCE, field, &own), of_user(BY_DISTANCE, field, &own));
@@ -885,7 +885,7 @@ fn models_of_any_cell_honour_what_a_record_sets() {
     // The cost belongs to the model.
     let model = model("separable");
     let mut policy = allocator(&*model, &[]);
-    let own = model.home().text("cost").unwrap().to_owned();
+    let own = model.trained_options().text("cost").unwrap().to_owned();
     let expected = answer(&mut policy, &plain(BY_DISTANCE), "cost").unwrap();
     let with = |cost: &str| of_cell(BY_DISTANCE, "cost", &format!("{cost:?}"));
     for text in with(&own) {

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use anyk::core::{ArrayView, Axis};
-use anyk::framework::Silent;
+use anyk::framework::{OptionSpec, OptionValue, Silent};
 use anyk::{
     About, Allocation, Column, Error, Formulation, Goal, Instance, Invalid, Judged, NamedPolicy,
     Options, Outcome, Policy, PolicyRow, Problem, Record, Rounds, Size, Status, problems,
@@ -14,8 +14,8 @@ use anyk::{
 
 const BOTH: &[Axis] = &[Axis::Users, Axis::Others];
 const ANTENNAS: usize = 3;
-static INPUTS: &[Column] = &[Column::over("channel", BOTH).complex()];
-static ABOUT: About = About::new(
+const INPUTS: &[Column] = &[Column::over("channel", BOTH).complex()];
+const ROW: About = About::new(
     "beams",
     "Beams of unit total power, largest sum of received amplitudes",
     INPUTS,
@@ -26,6 +26,8 @@ static ABOUT: About = About::new(
         PolicyRow { name: "equal", line: "Equal power", make: |_| Ok(Box::new(Matched(false))) },
     ],
 );
+
+static ABOUT: About = ROW;
 
 struct Beams(Options);
 
@@ -156,4 +158,15 @@ fn arrays_of_wrong_shapes_and_numbers_are_rejected_by_name() {
     values[7] = f64::NAN;
     let wrong = record(&[2, 3, 2], &values).unwrap_err().to_string();
     assert_eq!(wrong, "channel[1][0][1] is NaN, expected a finite number");
+}
+
+#[test]
+fn a_number_that_files_would_set_without_effect_is_rejected() {
+    static UNLISTED: About = About {
+        name: "beams-with-budget",
+        flags: |_| vec![OptionSpec::new("budget-w", OptionValue::Number("W"), "Power budget")],
+        ..ROW
+    };
+    let wrong = problems::register(&UNLISTED).unwrap_err().to_string();
+    assert_eq!(wrong, "an option of the problem is budget-w, expected one in About::parameters");
 }

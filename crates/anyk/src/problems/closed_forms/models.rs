@@ -154,7 +154,7 @@ impl Model for ClosedFormPolicy {
         self.to_bytes()
     }
 
-    fn home(&self) -> Options {
+    fn trained_options(&self) -> Options {
         let form = self.record().training.problem;
         let mut options = cell(form.is_shared()).describe(&self.record().config);
         form.describe(&mut options);
@@ -162,7 +162,11 @@ impl Model for ClosedFormPolicy {
     }
 
     fn policy(&self, _options: &Options) -> Result<Box<dyn Policy>, Error> {
-        Ok(Box::new(FixedCell::new(Box::new(self.allocator()), self.home(), "`anyk solve`")))
+        Ok(Box::new(FixedCell::new(
+            Box::new(self.allocator()),
+            self.trained_options(),
+            "`anyk solve`",
+        )))
     }
 
     fn evaluate(
@@ -179,7 +183,7 @@ impl Model for ClosedFormPolicy {
     }
 
     fn drawn_from(&self) -> Result<Arc<dyn Problem>, Error> {
-        let mut options = self.home();
+        let mut options = self.trained_options();
         options.set(FADED, "");
         (self.about().make)(&options)
     }

@@ -115,7 +115,7 @@ impl Model for PowerPolicy {
         }
     }
 
-    fn home(&self) -> Options {
+    fn trained_options(&self) -> Options {
         self.record().training.networks().options()
     }
 
@@ -148,6 +148,6 @@ impl Model for PowerPolicy {
     }
 
     fn problem(&self, options: &Options) -> Result<Arc<dyn Problem>, Error> {
-        (INTERFERENCE.make)(&options.over(&self.home()))
+        (INTERFERENCE.make)(&options.over(&self.trained_options()))
     }
 }

@@ -110,7 +110,7 @@ impl Model for SeparablePrice {
         self.to_bytes()
     }
 
-    fn home(&self) -> Options {
+    fn trained_options(&self) -> Options {
         let Some(cell) = &self.record().cell else { return Options::default() };
         let mut options = CELL.describe(&cell.config);
         options.set("bandwidth-hz", cell.bandwidth_hz.to_string());
@@ -134,11 +134,11 @@ impl Model for SeparablePrice {
     }
 
     fn problem(&self, options: &Options) -> Result<Arc<dyn Problem>, Error> {
-        let home = self.home();
-        let mut options = options.at_home(&home);
+        let trained = self.trained_options();
+        let mut options = options.over_trained(&trained);
         // Files of parameters do not contain these.
         for name in ["bandwidth-hz", "cost"] {
-            if let (false, Some(own)) = (options.has(name), home.text(name)) {
+            if let (false, Some(own)) = (options.has(name), trained.text(name)) {
                 options.set(name, own);
             }
         }

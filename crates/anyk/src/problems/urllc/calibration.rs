@@ -106,7 +106,7 @@ pub fn calibrate<P: CellPolicy + Sync>(
     if own.max_spectral_efficiency().is_some() {
         // The lemma of docs/guarantees.md needs one maximum of M over z, which is not proved under a limit.
         return Err(Error::NoGuarantee(
-            "the guarantee is not proved for cells with max_spectral_efficiency; `allocate --certify` certifies each user"
+            "the guarantee is not proved for cells with max_spectral_efficiency; certify each allocation instead"
                 .into(),
         ));
     }

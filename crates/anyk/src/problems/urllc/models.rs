@@ -113,7 +113,7 @@ impl CellModel for LearnedPolicy {
 
     fn in_cells(&self, options: &Options) -> Box<dyn Policy> {
         let policy = Box::new(OwnCells::new(self, options));
-        Box::new(FixedCell::new(policy, self.home(), "the price policy"))
+        Box::new(FixedCell::new(policy, self.trained_options(), "the price policy"))
     }
 
     fn coded_epsilon(&self) -> Option<f64> {
@@ -160,7 +160,7 @@ impl<P: CellModel + Send + Sync + 'static> Model for P {
         options(verb, P::ANY_CELL, !self.knows_fading())
     }
 
-    fn home(&self) -> Options {
+    fn trained_options(&self) -> Options {
         CellOptions::ALL.describe(self.system().config())
     }
 
@@ -194,7 +194,7 @@ impl<P: CellModel + Send + Sync + 'static> Model for P {
     }
 
     fn problem(&self, options: &Options) -> Result<Arc<dyn Problem>, Error> {
-        let options = options.at_home(&self.home());
+        let options = options.over_trained(&self.trained_options());
         Ok(Arc::new(UrllcProblem::of_model(&options, self.knows_fading())?))
     }
 

@@ -77,7 +77,7 @@ impl Model for BandPricePolicy {
         self.to_bytes()
     }
 
-    fn home(&self) -> Options {
+    fn trained_options(&self) -> Options {
         CELL.describe(&self.record().config)
     }
 
