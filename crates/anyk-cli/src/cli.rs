@@ -166,12 +166,25 @@ pub(crate) struct AssessArgs {
     pub(crate) solve: SolveArgs,
 }
 
-/// Flags of `train`.
+/// Flags of commands that write a model.
 #[derive(Debug, Args)]
-pub(crate) struct TrainArgs {
+pub(crate) struct ModelArgs {
     /// Model file to write
     #[arg(long, value_name = "FILE")]
     pub(crate) out: PathBuf,
+    /// Overwrite an existing file even if it is not a model
+    #[arg(long, display_order = 900)]
+    pub(crate) force: bool,
+    /// Print one JSON object instead of text
+    #[arg(long, display_order = 901)]
+    pub(crate) json: bool,
+}
+
+/// Flags of `train`.
+#[derive(Debug, Args)]
+pub(crate) struct TrainArgs {
+    #[command(flatten)]
+    pub(crate) written: ModelArgs,
     /// Several seeds (1..10 or 1,2,3), each for its own model
     ///
     /// AnyK trains the models in parallel. With --out p.safetensors, the model of seed 3 is p-3.safetensors. With
@@ -179,12 +192,6 @@ pub(crate) struct TrainArgs {
     /// Finished models are kept: after an interruption, run the same command again to train the others.
     #[arg(long, value_name = "SEED,…", conflicts_with = "seed", value_parser = seeds)]
     pub(crate) seeds: Option<Listed<u64>>,
-    /// Overwrite an existing file even if it is not a model
-    #[arg(long, display_order = 900)]
-    pub(crate) force: bool,
-    /// Print one JSON object instead of text
-    #[arg(long, display_order = 901)]
-    pub(crate) json: bool,
 }
 
 /// Flags of `sample`.
@@ -416,7 +423,7 @@ pub(crate) struct CalibrateArgs {
     #[arg(long, default_value_t = 11)]
     pub(crate) seed: u64,
     #[command(flatten)]
-    pub(crate) train: TrainArgs,
+    pub(crate) written: ModelArgs,
 }
 
 fn info() -> Command {

@@ -70,7 +70,7 @@ struct Report {
 
 pub(super) fn calibrate(matches: &ArgMatches, outputs: &Outputs) -> Result<ExitCode, Failure> {
     let args: CalibrateArgs = parsed(matches);
-    outputs.claim_model(&args.train.out)?;
+    outputs.claim_model(&args.written.out)?;
     let (model, options) = opened(&args.model, matches, Verb::Calibrate)?;
     let settings = CalibrationSettings {
         k: args.k,
@@ -86,8 +86,8 @@ pub(super) fn calibrate(matches: &ArgMatches, outputs: &Outputs) -> Result<ExitC
         return Err(Error::from(ModelError::Content(message.to_owned())).in_file(path).into());
     };
     let (model, guarantee) = calibrated.map_err(named(path))?;
-    save(&args.train.out, &model.bytes()?)?;
+    save(&args.written.out, &model.bytes()?)?;
     let text = Text::line(guarantee.sentence());
-    let report = Report { model: args.train.out.display().to_string(), guarantee };
-    output::page(&Page::new(&report, text)?, args.train.json)
+    let report = Report { model: args.written.out.display().to_string(), guarantee };
+    output::page(&Page::new(&report, text)?, args.written.json)
 }

@@ -24,12 +24,13 @@ pub(super) fn train(matches: &ArgMatches, outputs: &Outputs) -> Result<ExitCode,
     if let Some(seeds) = &args.seeds {
         return train_several(about, &options, &args, &seeds.0, outputs);
     }
-    outputs.claim_model(&args.out)?;
+    outputs.claim_model(&args.written.out)?;
     let watcher = Watcher::interruptible();
-    let context = TrainingContext { observer: &watcher, out: Some(args.out.clone()), shared: None };
+    let context =
+        TrainingContext { observer: &watcher, out: Some(args.written.out.clone()), shared: None };
     let trained = run(about, &options, &context)?;
-    keep(&args.out, &trained)?;
-    output::page(&trained.report, args.json)
+    keep(&args.written.out, &trained)?;
+    output::page(&trained.report, args.written.json)
 }
 
 fn run(about: &About, options: &Options, context: &TrainingContext<'_>) -> Result<Trained, Error> {
@@ -83,13 +84,13 @@ fn train_several(
     seeds: &[u64],
     outputs: &Outputs,
 ) -> Result<ExitCode, Failure> {
-    let outs: Vec<PathBuf> = seeds.iter().map(|&seed| out_of(&args.out, seed)).collect();
+    let outs: Vec<PathBuf> = seeds.iter().map(|&seed| out_of(&args.written.out, seed)).collect();
     for out in &outs {
         outputs.claim_model(out)?;
     }
-    outputs.claim_model(&Shared::file_of(&args.out))?;
+    outputs.claim_model(&Shared::file_of(&args.written.out))?;
     let watcher = Watcher::interruptible();
-    let shared = Shared::new(seeds.first().copied().unwrap_or(1), &args.out);
+    let shared = Shared::new(seeds.first().copied().unwrap_or(1), &args.written.out);
     watcher.begin("training runs", seeds.len() as u64);
     let results: Vec<Result<Trained, Failure>> = seeds
         .par_iter()
@@ -120,7 +121,7 @@ fn train_several(
     for (result, seed) in results.into_iter().zip(seeds) {
         match result {
             Ok(trained) => {
-                output::page(&trained.report, args.json)?;
+                output::page(&trained.report, args.written.json)?;
             }
             Err(failure) if failure.is_interruption() => {}
             Err(failure) => {

@@ -33,6 +33,7 @@ fn a_model_is_calibrated_applied_and_reported() {
         (["--delta", "NaN"], "--delta is NaN, expected a number from 1e-6 to 0.5"),
         (["--beta", "-1"], "--beta is -1, expected a number from 1e-6 to 0.5"),
         (["--k", "0"], "invalid value '0' for '--k"),
+        (["--seeds", "1,2"], "unexpected argument '--seeds'"),
     ] {
         let args = [&["calibrate", &model, "--out", &calibrated], &flags[..]].concat();
         let refused = run(&args, "");
