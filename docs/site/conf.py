@@ -148,6 +148,13 @@ def typed_property(app, what, name, obj, options, lines: list[str]) -> None:
         lines[:1] = [f"*{ast.unparse(found.returns)}.* {lines[0] if lines else ''}"]
 
 
+# Pages of files outside docs/.
+OTHERS = {
+    "CHANGELOG.md": "changelog.md",
+    "CONTRIBUTING.md": "contributing.md",
+    "README.md": "index.md",
+    "examples/gallery/README.md": "gallery.md",
+}
 LINK = re.compile(r"(!?)\[([^\]]*)\]\(([^)\s]+)\)")
 
 
@@ -158,7 +165,7 @@ def page_of(path: str) -> str | None:
     elif path.startswith("docs/"):
         page = path.removeprefix("docs/")
     else:
-        page = {"CHANGELOG.md": "changelog.md", "CONTRIBUTING.md": "contributing.md", "README.md": "index.md"}.get(path, "")
+        page = OTHERS.get(path, "")
     return page if page.endswith((".md", ".ipynb")) and (here / page).exists() else None
 
 

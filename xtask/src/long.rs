@@ -13,6 +13,7 @@ pub(crate) fn long() -> Result<()> {
     package::publish()?;
     package::archives()?;
     build_programs()?;
+    package::check_torch()?;
     fuzz::usual()?;
     checker::check(checker::LONG, &fresh_seed())?;
     let seed = seed();

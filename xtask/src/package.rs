@@ -37,6 +37,7 @@ pub(crate) fn check() -> Result<()> {
     // `check_torch` checks the files that need PyTorch.
     let mut typed = sources(SOURCES)?;
     typed.extend(sources("examples/python")?);
+    typed.extend(sources("examples/gallery")?);
     typed.retain(|path| fs::read_to_string(path).is_ok_and(|text| !text.contains("import torch")));
     step("types", command(&python, &["-m", "mypy"]).args(typed))?;
     let pytest = ["-m", "pytest", "crates/anyk-py/tests"];
@@ -48,9 +49,9 @@ pub(crate) fn check_torch() -> Result<()> {
     println!("== PyTorch includes its GPU libraries: 3 GB of downloads");
     let package = assemble()?;
     let python = environment(TORCH, TORCH_REQUIREMENTS)?;
-    let mypy = ["-m", "mypy", SOURCES, "examples/python"];
+    let mypy = ["-m", "mypy", SOURCES, "examples/python", "examples/gallery/my-network.py"];
     step("types with torch", &mut command(&python, &mypy))?;
-    let pytest = ["-m", "pytest", "crates/anyk-py/tests", "-k", "torch"];
+    let pytest = ["-m", "pytest", "crates/anyk-py/tests", "-k", "torch or network"];
     step("python tests with torch", command(&python, &pytest).env("PYTHONPATH", &package))
 }
 
