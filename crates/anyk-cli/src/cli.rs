@@ -131,10 +131,14 @@ fn by_problem(verb: Verb, name: &'static str, about: &str) -> Command {
 
 /// Flags of `solve`, shared by the other commands that answer the instances of an input.
 #[derive(Debug, Args)]
+#[command(group(ArgGroup::new("source").required(true).args(["file", "input"])))]
 pub(crate) struct SolveArgs {
     /// File with the instances; - for standard input
+    #[arg(value_name = "FILE")]
+    pub(crate) file: Option<String>,
+    /// The same as FILE
     #[arg(long, short, value_name = "FILE")]
-    pub(crate) input: String,
+    pub(crate) input: Option<String>,
     /// Output format [default: table]
     #[arg(long, value_name = "NAME", display_order = 890, value_parser = PossibleValuesParser::new([
         PossibleValue::new("table").help("Tables and text"),
@@ -154,6 +158,13 @@ pub(crate) struct SolveArgs {
     /// Overwrite the output file if it exists
     #[arg(long, requires = "out", display_order = 900)]
     pub(crate) force: bool,
+}
+
+impl SolveArgs {
+    /// Returns the file with the instances; - for standard input. The arguments name exactly one.
+    pub(crate) fn input(&self) -> &str {
+        self.file.as_deref().or(self.input.as_deref()).unwrap_or("-")
+    }
 }
 
 /// Flags of `assess`.

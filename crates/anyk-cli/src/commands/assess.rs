@@ -21,8 +21,8 @@ pub(super) fn run(matches: &ArgMatches) -> Result<ExitCode, Failure> {
         return Ok(ExitCode::SUCCESS);
     };
     let args: AssessArgs = parsed(matches);
-    if args.allocations == "-" && args.solve.input == "-" {
-        let expected = "a file, since --input reads standard input";
+    if args.allocations == "-" && args.solve.input() == "-" {
+        let expected = "a file, since the cells come from standard input";
         return Err(Invalid::value("allocations", "-", expected).into());
     }
     let (path, name) = (&args.allocations, files::name(&args.allocations));
