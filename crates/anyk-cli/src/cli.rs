@@ -66,7 +66,8 @@ pub(crate) fn command() -> Command {
         "AnyK finds the powers and bandwidths that meet every user's latency and reliability target with the \
          least total bandwidth, and bounds the distance to the optimum. It also trains policies at one number of \
          users for use at any other. Other problems: minimum power, one data rate for all users, links that share \
-         a band, and your own cost function.",
+         a band, and your own cost function.\n\n\
+         A number without a unit has the unit in the name of its flag. You can also write the unit: --max-power-dbm 20W.",
     );
     let examples = command.get_after_long_help().map(ToString::to_string).unwrap_or_default();
     command.after_help(EXIT_CODES).after_long_help(format!("{examples}\n\n{EXIT_CODES}"))

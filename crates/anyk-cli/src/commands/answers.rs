@@ -80,8 +80,7 @@ pub(super) fn through<W: Send>(
         Box::new(File::open(input).map_err(unread)?)
     };
     // A program that waits for an answer before it sends the next instance writes to a pipe.
-    let is_stream =
-        input == "-" || std::fs::metadata(input).is_ok_and(|found| !found.is_file());
+    let is_stream = input == "-" || std::fs::metadata(input).is_ok_and(|found| !found.is_file());
     let mut sink = Sink::new(args, format, is_stream)?;
     let mut failure = None;
     let work = |worker: &mut W, input: Input<'_>| -> Vec<Part> {

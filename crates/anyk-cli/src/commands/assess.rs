@@ -17,7 +17,7 @@ use crate::failure::Failure;
 use crate::{files, output};
 
 pub(super) fn run(matches: &ArgMatches) -> Result<ExitCode, Failure> {
-    let Some((about, matches, options)) = chosen(matches, Verb::Assess) else {
+    let Some((about, matches, options)) = chosen(matches, Verb::Assess)? else {
         return Ok(ExitCode::SUCCESS);
     };
     let args: AssessArgs = parsed(matches);
