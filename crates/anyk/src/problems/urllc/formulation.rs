@@ -4,9 +4,9 @@ use crate::core::{
     Allocation, Detail, Fact, Facts, Formulation, Goal, Judged, Missed, NamedArray, Report,
     Reporting, Text,
 };
-use crate::framework::{Error, Infeasibility, check_amounts};
+use crate::framework::{CellOptions, Error, Infeasibility, check_amounts, field_of};
 use crate::invalid::Invalid;
-use crate::problems::urllc::{Urllc, UrllcAllocation};
+use crate::problems::urllc::{URLLC, Urllc, UrllcAllocation};
 use crate::qos::ServiceClass;
 
 /// Objective: the total bandwidth.
@@ -127,13 +127,28 @@ pub(crate) fn details(
     ])
 }
 
-/// Adds one line for each value outside the training ranges of a model.
-pub(crate) fn outside_lines(facts: &Facts, text: &mut Text) {
-    if let Some(Fact::Texts(outside)) = facts.get("out_of_range") {
-        for outside in outside {
-            text.push(format!("outside the training range: {outside}"));
-        }
+/// Adds one line for each value outside the training ranges of a model, and one about what to do.
+pub(crate) fn outside_lines(problem: &str, facts: &Facts, text: &mut Text) {
+    let Some(Fact::Texts(all)) = facts.get("out_of_range") else { return };
+    if all.is_empty() {
+        return;
     }
+    all.iter().for_each(|outside| text.push(format!("outside the training range: {outside}")));
+    // A range includes the cell of the training, so its options extend the range.
+    let specs = CellOptions::ALL.specs();
+    let flags = all.iter().filter_map(|outside| {
+        let (field, value) = outside.split_once(' ')?;
+        let value: f64 = value.split(',').next()?.parse().ok()?;
+        let spec = specs.iter().find(|spec| field_of(spec.name) == field)?;
+        Some(format!(" --{} {value}", spec.name))
+    });
+    let flags: String = flags.collect();
+    text.push(match flags.is_empty() {
+        true => format!("`anyk solve {problem}` has no training range"),
+        false => format!(
+            "to extend it, train a model with `anyk train {problem}{flags}`; `anyk solve {problem}` has no training range"
+        ),
+    });
 }
 
 /// Channel uses in a frame from which the normal approximation is meant to hold.
@@ -235,7 +250,7 @@ impl Formulation for Urllc {
         if let Some(Fact::Json(_, sentence)) = facts.get("guarantee") {
             text.push(sentence.clone());
         }
-        outside_lines(&facts, &mut text);
+        outside_lines(URLLC.name, &facts, &mut text);
         Ok(Report { details, facts, text, row: Vec::new() })
     }
 
