@@ -445,9 +445,7 @@ impl Allotment {
                 }
                 count => {
                     let networks = if count == 1 { "network" } else { "networks" };
-                    Err(wrong(format!(
-                        "it is for {count} {networks}, but the input has {expected}"
-                    )))
+                    Err(wrong(format!("amounts for {count} {networks}, expected {expected}")))
                 }
             };
         }
@@ -494,7 +492,7 @@ impl Allotment {
             let found = self.users.len();
             let users = if found == 1 { "user" } else { "users" };
             return Err(wrong(format!(
-                "it is for {found} {users}, but the cell has {count}; expected one for each user of the cell",
+                "amounts for {found} {users}, expected {count}: one for each user of the cell",
             )));
         }
         let record = &instance.record;
