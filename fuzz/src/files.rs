@@ -35,6 +35,23 @@ fn known(about: &About) -> &'static (Reader, Arc<dyn Problem>) {
     PROBLEMS.iter().find(|(reader, _)| reader.about().name == about.name).unwrap()
 }
 
+/// Reads service classes, and a user of the class `a`.
+pub(crate) fn classes(bytes: &[u8]) {
+    let about = &anyk::problems::urllc::URLLC;
+    let reader = match reader(about).with_classes(bytes, "classes") {
+        Ok(reader) => reader,
+        Err(error) => return readable(&error.to_string()),
+    };
+    let user = r#"{"users":[{"distance_m":60,"class":"a","epsilon":1e-5}]}"#;
+    for record in reader.read(Input::new(user.as_bytes(), "users")) {
+        match record {
+            // The user's own value takes precedence.
+            Ok(record) => assert_eq!(record.get("epsilon"), Some(&[1e-5][..])),
+            Err(error) => readable(&error.to_string()),
+        }
+    }
+}
+
 /// Reads the records of a problem from a document.
 pub(crate) fn records(about: &About, bytes: &[u8]) -> Vec<Result<Record, InputError>> {
     known(about).0.read(Input::new(bytes, about.name))

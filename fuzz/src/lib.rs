@@ -28,6 +28,7 @@ pub struct Target {
 /// All targets.
 pub static TARGETS: &[Target] = &[
     Target { name: "users", run: files::users },
+    Target { name: "classes", run: files::classes },
     Target { name: "gains", run: files::gains },
     Target { name: "samples", run: files::samples },
     Target { name: "fading", run: files::fading },

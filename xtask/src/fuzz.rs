@@ -13,8 +13,9 @@ use crate::checker::fresh_seed;
 use crate::{build_programs, cargo, note, root, step};
 
 /// Names of the targets in `fuzz/src/lib.rs`.
-const TARGETS: [&str; 10] = [
+const TARGETS: [&str; 11] = [
     "users",
+    "classes",
     "gains",
     "samples",
     "fading",

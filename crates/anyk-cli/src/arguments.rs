@@ -1,5 +1,6 @@
 //! Translation between the options that a problem describes and the flags of the program.
 
+use anyk::Invalid;
 use anyk::framework::{OptionSpec, OptionValue, Options, Verb};
 use anyk::problems;
 use clap::builder::PossibleValue;
@@ -16,7 +17,7 @@ fn argument(spec: &OptionSpec) -> Arg {
     let argument = argument.hide_short_help(spec.rare);
     match &spec.value {
         OptionValue::Switch => argument.action(ArgAction::SetTrue),
-        OptionValue::Number(unit) => argument.value_name(*unit).allow_negative_numbers(true),
+        OptionValue::Number(unit) => argument.value_name(*unit).allow_hyphen_values(true),
         // clap would reject a list that starts with a negative number. Let it pass, so that the message of the library
         // says what is expected.
         OptionValue::Numbers(unit) => argument.value_name(*unit).allow_hyphen_values(true),
@@ -39,8 +40,8 @@ pub(crate) fn with_options(command: Command, specs: &[OptionSpec]) -> Command {
     command.args(specs.iter().filter(|spec| spec.file.is_none()).map(argument))
 }
 
-/// Returns the options that the user set.
-pub(crate) fn given(matches: &ArgMatches, specs: &[OptionSpec]) -> Options {
+/// Returns the options that the user set, in their units.
+pub(crate) fn given(matches: &ArgMatches, specs: &[OptionSpec]) -> Result<Options, Invalid> {
     let mut options = Options::default();
     for spec in specs.iter().filter(|spec| spec.file.is_none()) {
         if spec.value == OptionValue::Switch {
@@ -48,10 +49,10 @@ pub(crate) fn given(matches: &ArgMatches, specs: &[OptionSpec]) -> Options {
                 options.set(spec.name, "");
             }
         } else if let Some(value) = matches.get_one::<String>(spec.name) {
-            options.set(spec.name, value);
+            options.set(spec.name, spec.in_own_unit(value)?);
         }
     }
-    options
+    Ok(options)
 }
 
 /// Returns the options that a verb has for models of any problem. If problems share the name of an option, the help is

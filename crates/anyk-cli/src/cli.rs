@@ -66,7 +66,8 @@ pub(crate) fn command() -> Command {
         "AnyK finds the powers and bandwidths that meet every user's latency and reliability target with the \
          least total bandwidth, and bounds the distance to the optimum. It also trains policies at one number of \
          users for use at any other. Other problems: minimum power, one data rate for all users, links that share \
-         a band, and your own cost function.",
+         a band, and your own cost function.\n\n\
+         A number without a unit has the unit in the name of its flag. You can also write the unit: --max-power-dbm 20W.",
     );
     let examples = command.get_after_long_help().map(ToString::to_string).unwrap_or_default();
     command.after_help(EXIT_CODES).after_long_help(format!("{examples}\n\n{EXIT_CODES}"))
@@ -131,10 +132,14 @@ fn by_problem(verb: Verb, name: &'static str, about: &str) -> Command {
 
 /// Flags of `solve`, shared by the other commands that answer the instances of an input.
 #[derive(Debug, Args)]
+#[command(group(ArgGroup::new("source").required(true).args(["file", "input"])))]
 pub(crate) struct SolveArgs {
     /// File with the instances; - for standard input
+    #[arg(value_name = "FILE")]
+    pub(crate) file: Option<String>,
+    /// The same as FILE
     #[arg(long, short, value_name = "FILE")]
-    pub(crate) input: String,
+    pub(crate) input: Option<String>,
     /// Output format [default: table]
     #[arg(long, value_name = "NAME", display_order = 890, value_parser = PossibleValuesParser::new([
         PossibleValue::new("table").help("Tables and text"),
@@ -154,6 +159,13 @@ pub(crate) struct SolveArgs {
     /// Overwrite the output file if it exists
     #[arg(long, requires = "out", display_order = 900)]
     pub(crate) force: bool,
+}
+
+impl SolveArgs {
+    /// Returns the file with the instances; - for standard input. The arguments name exactly one.
+    pub(crate) fn input(&self) -> &str {
+        self.file.as_deref().or(self.input.as_deref()).unwrap_or("-")
+    }
 }
 
 /// Flags of `assess`.

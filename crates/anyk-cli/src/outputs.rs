@@ -24,6 +24,7 @@ use crate::failure::Failure;
 /// Returns the arguments of commands and problems that name input files, each with its name in messages.
 pub(crate) fn inputs() -> Vec<(&'static str, String)> {
     let of_commands = [
+        ("file", "FILE"),
         ("input", "--input"),
         ("allocations", "--allocations"),
         ("rows", "--samples"),

@@ -48,7 +48,9 @@ impl Model {
         if let Some(known) = self.others.try_lock().ok().and_then(|others| known(&others)) {
             return Ok(known);
         }
-        let specs = self.model.flags(Verb::Allocate);
+        let mut specs = self.model.flags(Verb::Allocate);
+        // Only files name classes.
+        specs.retain(|spec| spec.name != "classes");
         let what = self.model.describe();
         options.refuse_others(&specs, &what).map_err(Error::from).or_raise(py)?;
         let source = Source::Model(Arc::clone(&self.model), options.clone());

@@ -90,7 +90,8 @@ pub(crate) fn described<'py>(
     specs: &[OptionSpec],
 ) -> PyResult<Bound<'py, PyList>> {
     let rows = PyList::empty(py);
-    for spec in specs {
+    // Arrays contain the values of the classes.
+    for spec in specs.iter().filter(|spec| spec.name != "classes") {
         let row = PyDict::new(py);
         let (kind, of): (&str, Vec<String>) = match &spec.value {
             OptionValue::Switch => ("switch", Vec::new()),

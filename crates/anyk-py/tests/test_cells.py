@@ -76,6 +76,7 @@ def test_all_ways_to_say_where_users_are_agree() -> None:
             reference_power_dbm=30,
             reference_bandwidth_hz=1e6,
         ),
+        anyk.Urllc(rsrps_dbm=gains_db + 15, reference_power_dbm=15),
     ):
         assert same.solve().total_bandwidth_hz == pytest.approx(total, rel=1e-10)
 

@@ -38,6 +38,11 @@ pub enum Fault {
         /// Accepted values.
         expected: Cow<'static, str>,
     },
+    /// The option is unknown, but its name resembles that of a known one.
+    Unknown {
+        /// Known option.
+        meant: String,
+    },
     /// The option does not apply.
     Stray {
         /// Problem, model or method to which the option does not apply.
@@ -77,6 +82,11 @@ impl Invalid {
     ) -> Self {
         let fault = Fault::Missing { expected: expected.into() };
         Self { user: None, field: field.into(), fault }
+    }
+
+    /// Returns the error for an unknown option that resembles a known one.
+    pub fn unknown(field: impl Into<Cow<'static, str>>, meant: impl Into<String>) -> Self {
+        Self { user: None, field: field.into(), fault: Fault::Unknown { meant: meant.into() } }
     }
 
     /// Returns the error for an option that does not apply to `what`.
@@ -120,6 +130,7 @@ impl fmt::Display for Fault {
         match self {
             Self::Value { value, expected } => write!(out, "is {value}, expected {expected}"),
             Self::Missing { expected } => write!(out, "is missing, expected {expected}"),
+            Self::Unknown { meant } => write!(out, "is unknown; did you mean {meant}?"),
             Self::Stray { what } => write!(out, "does not apply to {what}; remove it"),
         }
     }

@@ -71,16 +71,16 @@ pub(super) fn through<W: Send>(
         _ if args.json => Format::Json,
         _ => Format::Table,
     };
-    let name = files::name(&args.input);
+    let input = args.input();
+    let name = files::name(input);
     let unread = |source| Error::Read { path: name.into(), source };
-    let reader: Box<dyn Read + Send> = if args.input == "-" {
+    let reader: Box<dyn Read + Send> = if input == "-" {
         Box::new(io::stdin())
     } else {
-        Box::new(File::open(&args.input).map_err(unread)?)
+        Box::new(File::open(input).map_err(unread)?)
     };
     // A program that waits for an answer before it sends the next instance writes to a pipe.
-    let is_stream =
-        args.input == "-" || std::fs::metadata(&args.input).is_ok_and(|found| !found.is_file());
+    let is_stream = input == "-" || std::fs::metadata(input).is_ok_and(|found| !found.is_file());
     let mut sink = Sink::new(args, format, is_stream)?;
     let mut failure = None;
     let work = |worker: &mut W, input: Input<'_>| -> Vec<Part> {

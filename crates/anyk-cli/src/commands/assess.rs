@@ -17,12 +17,12 @@ use crate::failure::Failure;
 use crate::{files, output};
 
 pub(super) fn run(matches: &ArgMatches) -> Result<ExitCode, Failure> {
-    let Some((about, matches, options)) = chosen(matches, Verb::Assess) else {
+    let Some((about, matches, options)) = chosen(matches, Verb::Assess)? else {
         return Ok(ExitCode::SUCCESS);
     };
     let args: AssessArgs = parsed(matches);
-    if args.allocations == "-" && args.solve.input == "-" {
-        let expected = "a file, since --input reads standard input";
+    if args.allocations == "-" && args.solve.input() == "-" {
+        let expected = "a file, since the cells come from standard input";
         return Err(Invalid::value("allocations", "-", expected).into());
     }
     let (path, name) = (&args.allocations, files::name(&args.allocations));

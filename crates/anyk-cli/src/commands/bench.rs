@@ -34,7 +34,8 @@ pub(super) fn run(args: &BenchArgs) -> Result<ExitCode, Failure> {
 /// Answers the cells of a file and writes a file, like the command `solve`.
 fn stream(input: &Path, out: &Path, answering: &Answering) -> Result<(), Error> {
     let args = SolveArgs {
-        input: input.display().to_string(),
+        file: Some(input.display().to_string()),
+        input: None,
         format: None,
         json: true,
         fail_fast: false,

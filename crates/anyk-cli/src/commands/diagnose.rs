@@ -30,29 +30,28 @@ pub(super) fn run(matches: &ArgMatches, outputs: &Outputs) -> Result<ExitCode, F
         let samples = subject.sample(&sizes, users, args.seed)?;
         Ok((Finding::of_subject(&mut subject, &samples, args.train_k, args.seed)?, samples))
     };
+    let options = given(matches, &CellOptions::ALL.specs())?;
     // Options of the cell apply only to built-in policies.
-    let refuse_cell =
-        |what: &str| given(matches, &CellOptions::ALL.specs()).refuse_others(&[], what);
-    let (mut finding, samples) =
-        if let Some(path) = &args.model {
-            refuse_cell("a model: its file holds the cell")?;
-            let quantity = args.quantity.as_deref().unwrap_or(quantities()[0]);
-            let named = |error: Error| error.in_file(files::name(path));
-            drawn(Subject::model(&*files::model(path)?, quantity).map_err(named)?)?
-        } else if let Some(subject) = args.policy.as_deref().and_then(|policy| {
-            Subject::built_in(policy, &given(matches, &CellOptions::ALL.specs()))
-        }) {
-            drawn(subject?)?
-        } else if let Some(path) = &args.rows {
-            refuse_cell("samples")?;
-            let name = files::name(path);
-            let rows = read_samples(&files::read(path)?, name)?;
-            let samples =
-                Samples::from_rows(&rows).map_err(|wrong| Error::from(wrong).in_file(name))?;
-            (Finding::of_samples(name, &samples, args.train_k, args.seed), samples)
-        } else {
-            return Err(Invalid::missing("policy", "a policy, a MODEL or --samples").into());
-        };
+    let refuse_cell = |what: &str| options.refuse_others(&[], what);
+    let (mut finding, samples) = if let Some(path) = &args.model {
+        refuse_cell("a model: its file holds the cell")?;
+        let quantity = args.quantity.as_deref().unwrap_or(quantities()[0]);
+        let named = |error: Error| error.in_file(files::name(path));
+        drawn(Subject::model(&*files::model(path)?, quantity).map_err(named)?)?
+    } else if let Some(subject) =
+        args.policy.as_deref().and_then(|policy| Subject::built_in(policy, &options))
+    {
+        drawn(subject?)?
+    } else if let Some(path) = &args.rows {
+        refuse_cell("samples")?;
+        let name = files::name(path);
+        let rows = read_samples(&files::read(path)?, name)?;
+        let samples =
+            Samples::from_rows(&rows).map_err(|wrong| Error::from(wrong).in_file(name))?;
+        (Finding::of_samples(name, &samples, args.train_k, args.seed), samples)
+    } else {
+        return Err(Invalid::missing("policy", "a policy, a MODEL or --samples").into());
+    };
     if !args.no_check {
         finding.check(&samples, args.seed)?;
     }

@@ -8,7 +8,7 @@ use std::time::Duration;
 use anyk::Invalid;
 use anyk::core::{About, Comparison, Model, NamedPolicy, Page, Problem, Rounds, Text, compare};
 use anyk::diagnosis::Finding;
-use anyk::exchange::{SampleRow, write_atomically};
+use anyk::exchange::{SampleRow, slip_of, write_atomically};
 use anyk::framework::{Chart, Options, Series, Trials, Verb};
 use anyk::problems;
 use clap::ArgMatches;
@@ -30,6 +30,7 @@ const COMMAND: &str = "cmd:";
 
 pub(super) fn run(matches: &ArgMatches) -> Result<ExitCode, Failure> {
     let args: EvaluateArgs = parsed(matches);
+    args.policies.iter().try_for_each(|policy| refuse_slip(policy))?;
     let alone = args.policies.len() == 1
         && args.problem.is_none()
         && args.csv.is_none()
@@ -46,6 +47,19 @@ fn is_file(policy: &str) -> bool {
     let mut rows = problems::all().into_iter().flat_map(|about| about.policies);
     let is_name = rows.any(|known| known.name == policy);
     !is_name && !policy.starts_with(COMMAND)
+}
+
+/// Returns an error if a policy is neither a file nor the name of a baseline, but resembles such a name.
+fn refuse_slip(policy: &str) -> Result<(), Failure> {
+    let names = problems::all().into_iter().flat_map(|about| about.policies).map(|row| row.name);
+    match slip_of(policy, &names.collect::<Vec<_>>()) {
+        Some(meant) if is_file(policy) && !Path::new(policy).exists() => {
+            let expected =
+                format!("a model's file or the name of a baseline; did you mean {meant}?");
+            Err(Invalid::value("policy", policy, expected).into())
+        }
+        _ => Ok(()),
+    }
 }
 
 fn one_model(args: &EvaluateArgs, path: &str, matches: &ArgMatches) -> Result<ExitCode, Failure> {
@@ -160,7 +174,7 @@ fn instance_options(
     models: &[(String, Arc<dyn Model>)],
     matches: &ArgMatches,
 ) -> Result<Options, Failure> {
-    let options = given(matches, &model_options(Verb::Evaluate));
+    let options = given(matches, &model_options(Verb::Evaluate))?;
     let verbs = [Verb::Evaluate, Verb::Assess, Verb::Sample];
     let known: Vec<_> = verbs.into_iter().flat_map(|verb| (about.flags)(verb)).collect();
     options.refuse_others(&known, &format!("policies for {}", about.name))?;

@@ -6,7 +6,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyk::core::{Answering, Model, Page, Text};
 use anyk::exchange::Input;
-use anyk::framework::{CalibrationSettings, Error, Guarantee, ModelError, Options, Verb};
+use anyk::framework::{
+    CalibrationSettings, CellOptions, Error, Guarantee, ModelError, OptionSpec, Options, Verb,
+};
 use anyk::problems::allocating;
 use clap::ArgMatches;
 use serde::Serialize;
@@ -26,9 +28,23 @@ pub(super) fn opened(
     verb: Verb,
 ) -> Result<(Arc<dyn Model>, Options), Failure> {
     let model = files::model(path)?;
-    let options = given(matches, &model_options(verb));
-    let what = format!("{}, {}", files::name(path), model.describe());
-    options.refuse_others(&model.flags(verb), &what)?;
+    let options = given(matches, &model_options(verb))?;
+    let mut what = format!("{}, {}", files::name(path), model.describe());
+    let (known, about) = (model.flags(verb), model.about());
+    let trainable = (about.flags)(Verb::Train);
+    let is_stray = |spec: &&OptionSpec| {
+        let is_of_cell = CellOptions::ALL.specs().iter().any(|one| one.name == spec.name);
+        is_of_cell && options.has(spec.name) && !known.iter().any(|one| one.name == spec.name)
+    };
+    if let Some(spec) = trainable.iter().find(is_stray) {
+        let (problem, flag) = (about.name, spec.name);
+        what.push_str(&format!(
+            ", which works only in the cell of its training (train a model with `anyk train {problem} --{flag} {}`, \
+             or use `anyk solve {problem}`)",
+            options.text(flag).unwrap_or_default()
+        ));
+    }
+    options.refuse_others(&known, &what)?;
     Ok((model, options))
 }
 

@@ -23,15 +23,15 @@ use crate::output;
 pub(super) fn chosen(
     matches: &ArgMatches,
     verb: Verb,
-) -> Option<(&'static About, &ArgMatches, Options)> {
-    let (name, matches) = matches.subcommand()?;
-    let about = problems::named(name)?;
-    let options = given(matches, &(about.flags)(verb));
-    Some((about, matches, options))
+) -> Result<Option<(&'static About, &ArgMatches, Options)>, Failure> {
+    let Some((name, matches)) = matches.subcommand() else { return Ok(None) };
+    let Some(about) = problems::named(name) else { return Ok(None) };
+    let options = given(matches, &(about.flags)(verb))?;
+    Ok(Some((about, matches, options)))
 }
 
 pub(super) fn solve(matches: &ArgMatches) -> Result<ExitCode, Failure> {
-    let Some((about, matches, options)) = chosen(matches, Verb::Solve) else {
+    let Some((about, matches, options)) = chosen(matches, Verb::Solve)? else {
         return Ok(ExitCode::SUCCESS);
     };
     let args: SolveArgs = parsed(matches);
@@ -48,7 +48,7 @@ pub(super) fn sample(matches: &ArgMatches) -> Result<ExitCode, Failure> {
     if let Some(("fading", matches)) = matches.subcommand() {
         return sample_fading(matches);
     }
-    let Some((about, matches, options)) = chosen(matches, Verb::Sample) else {
+    let Some((about, matches, options)) = chosen(matches, Verb::Sample)? else {
         return Ok(ExitCode::SUCCESS);
     };
     let args: SampleArgs = parsed(matches);

@@ -16,7 +16,7 @@ use crate::progress::Watcher;
 
 /// Returns the cell that the flags of a command describe.
 pub(super) fn system(matches: &ArgMatches) -> Result<System, Failure> {
-    let options = given(matches, &CellOptions::ALL.specs());
+    let options = given(matches, &CellOptions::ALL.specs())?;
     let system = CellOptions::ALL.system(&options, &Config::default());
     Ok(system?)
 }
@@ -29,7 +29,7 @@ pub(super) fn sweep(matches: &ArgMatches) -> Result<ExitCode, Failure> {
 }
 
 pub(super) fn config(matches: &ArgMatches) -> Result<ExitCode, Failure> {
-    let options = given(matches, &CellOptions::specs_of_files());
+    let options = given(matches, &CellOptions::specs_of_files())?;
     let system = CellOptions::ALL.system_of_file(&options, &Config::default());
     let system = system?;
     let config = system.config();

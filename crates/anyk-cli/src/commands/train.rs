@@ -17,7 +17,7 @@ use crate::outputs::Outputs;
 use crate::progress::Watcher;
 
 pub(super) fn train(matches: &ArgMatches, outputs: &Outputs) -> Result<ExitCode, Failure> {
-    let Some((about, matches, options)) = chosen(matches, Verb::Train) else {
+    let Some((about, matches, options)) = chosen(matches, Verb::Train)? else {
         return Ok(ExitCode::SUCCESS);
     };
     let args: TrainArgs = parsed(matches);

@@ -87,7 +87,7 @@ fn a_wrong_value_is_told_where_it_was_given() {
     for (problem, field, expected) in [
         ("separable", r#""cost":"/etc/passwd""#, "cost is /etc/passwd, expected log1p"),
         ("urllc", r#""path_loss":"free-space""#, "carrier_ghz is missing"),
-        ("urllc", r#""reference_power_dbm":3"#, "reference_bandwidth_hz is missing"),
+        ("urllc", r#""reference_bandwidth_hz":3"#, "reference_power_dbm is missing"),
     ] {
         let cell = format!(r#"{{"cell":"nn",{field},{users}}}"#);
         let answer = run(&["solve", problem, "--input", "-"], cell);
@@ -101,6 +101,66 @@ fn a_wrong_value_is_told_where_it_was_given() {
     let expected = "error: --max-power-dbm is 500, expected a power in dBm";
     let answer = run(&["solve", "urllc", "--input", "-", "--max-power-dbm", "500"], FIVE);
     assert!(answer.stderr.contains(expected), "{}", answer.stderr);
+}
+
+#[test]
+fn values_of_flags_may_have_units() {
+    let plain = solve_json(FIVE, &["--queueing-delay-ms", "0.5", "--noise-density-dbm-hz", "-170"]);
+    let units = ["--queueing-delay-ms", "500us", "--noise-density-dbm-hz", "-170dBm/Hz"];
+    assert_eq!(solve_json(FIVE, &units), plain);
+    let config = |value: &str| run(&["config", "--max-power-dbm", value], "");
+    assert_eq!(config("10W").stdout, config("40").stdout);
+    for (flags, told) in [
+        (
+            ["--max-power-dbm", "20MHz"],
+            "--max-power-dbm is 20MHz, expected a power such as 43, 43dBm",
+        ),
+        (["--max-power-dbm", "0W"], "--max-power-dbm is 0W, expected a power such as"),
+        (["--packet-bits", "1MHz"], "--packet-bits is 1MHz, expected a size such as"),
+    ] {
+        let outcome = run(&[&["solve", "urllc", "-"][..], &flags].concat(), FIVE);
+        assert!(outcome.stderr.contains(told), "{}", outcome.stderr);
+    }
+}
+
+#[test]
+fn the_input_is_an_argument_or_a_flag() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("five.json");
+    fs::write(&path, FIVE).unwrap();
+    let file = path.to_str().unwrap();
+    let by_flag = run(&["solve", "urllc", "--json", "--input", file], "").stdout;
+    assert_eq!(run(&["solve", "urllc", file, "--json"], "").stdout, by_flag);
+    assert_eq!(run(&["solve", "urllc", "-", "--json"], FIVE).stdout, by_flag);
+    let answers = folder.path().join("answers.json");
+    fs::write(&answers, by_flag).unwrap();
+    let answers = answers.to_str().unwrap();
+    assert_eq!(run(&["assess", "urllc", file, "--allocations", answers], "").code, 0);
+    let both = run(&["solve", "urllc", file, "--input", file], "");
+    assert_eq!(both.code, 2);
+    assert!(both.stderr.contains("'--input <FILE>'"), "{}", both.stderr);
+    let overwritten = run(&["solve", "urllc", file, "--json", "--out", file, "--force"], "");
+    assert!(overwritten.stderr.contains("it is also the input (FILE)"), "{}", overwritten.stderr);
+}
+
+#[test]
+fn misspelled_names_get_a_suggestion() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("cell.toml");
+    fs::write(&path, "[cell]\nmax_powr_dbm = 40\n").unwrap();
+    let config = path.to_str().unwrap();
+    for (arguments, meant) in [
+        (vec!["solve", "urlc", "-"], "'urllc'"),
+        (vec!["solve", "urllc", "-", "--max-powr-dbm", "3"], "'--max-power-dbm'"),
+        (vec!["train", "urllc", "--method", "prce", "--out", "x"], "'price'"),
+        (vec!["reproduce", "tabel3"], "'table3'"),
+        (vec!["evaluate", "optimm", "--problem", "urllc"], "did you mean optimum?"),
+        (vec!["solve", "urllc", "-", "--config", config], "did you mean `max_power_dbm`?"),
+    ] {
+        let outcome = run(&arguments, FIVE);
+        assert_eq!(outcome.code, 2, "{arguments:?}");
+        assert!(outcome.stderr.contains(meant), "{arguments:?}: {}", outcome.stderr);
+    }
 }
 
 #[test]

@@ -255,7 +255,15 @@ fn flags_of_another_kind_of_model_are_refused_with_its_name() {
         let input: &[&str] = if verb == "allocate" { &["--input", "-"] } else { &[] };
         let refused = run(&[&[verb, model], input, flags].concat(), "");
         assert_eq!(refused.code, 2, "{verb} {flags:?}");
-        let end = format!("{name}; remove it\n");
+        // A model for one cell gets the command that trains a model for this cell.
+        let end = match (name == of_paper, flags[0]) {
+            (true, "--max-power-dbm" | "--config") => {
+                let command = format!("`anyk train urllc {}`", flags.join(" "));
+                assert!(refused.stderr.contains(&format!("{name}, which works only in the cell")));
+                format!("{command}, or use `anyk solve urllc`); remove it\n")
+            }
+            _ => format!("{name}; remove it\n"),
+        };
         assert!(refused.stderr.ends_with(&end), "{verb} {flags:?}: {}", refused.stderr);
         let start = format!("error: {} does not apply to ", flags[0]);
         assert!(refused.stderr.starts_with(&start), "{verb} {flags:?}: {}", refused.stderr);

@@ -163,7 +163,7 @@ fn allocations_that_cannot_be_judged_are_told() {
     for (text, told) in [
         (
             "{\"users\":[{\"id\":\"a\",\"power_w\":1,\"bandwidth_hz\":1}]}",
-            "for 1 users, expected 2",
+            "the allocation: amounts for 1 user, expected 2: one",
         ),
         (
             "{\"users\":[{\"id\":\"a\",\"power_w\":1,\"bandwidth_hz\":1},{\"id\":\"x\",\"power_w\":1,\"bandwidth_hz\":1}]}",
@@ -483,7 +483,7 @@ fn a_cell_has_one_allocation() {
         ("nameless", "a-b", 2, "line 2: allocation 2 has no cell, expected one for each".into()),
         ("nameless", "nameless-2", 2, "line 2: allocation 2 has no cell".into()),
         ("one", "nameless-2", 2, "line 2: allocation 2 has no cell".into()),
-        ("two", "csv", 2, "it is for 2 users, expected 1".into()),
+        ("two", "csv", 2, "amounts for 2 users, expected 1".into()),
         // As many allocations as cells of that name, and an allocation of another cell.
         ("twins", "a-a", 0, String::new()),
         ("one", "a-b", 0, "a-b: 1 more allocations than cells\n".into()),
@@ -503,7 +503,7 @@ fn a_cell_has_one_allocation() {
     let outcome =
         shell("$ANYK assess interference --input network --allocations powers", folder.path());
     assert_eq!(outcome.code, 2, "{}", outcome.stderr);
-    assert!(outcome.stderr.contains("it is for 2 networks, expected 1"), "{}", outcome.stderr);
+    assert!(outcome.stderr.contains("amounts for 2 networks, expected 1"), "{}", outcome.stderr);
 }
 
 /// `assess` accepts all output of `solve`. Cells that are infeasible or unreadable have no allocation and are counted.
@@ -601,7 +601,7 @@ fn what_is_missing_counts_as_not_served() {
         (&all[1]["status"], &all[1]["reason"]),
         (&"no-allocation".into(), &"singular".into())
     );
-    for (at, told) in [(2, "for 1 users"), (3, "line 4"), (4, "no allocation")] {
+    for (at, told) in [(2, "for 1 user,"), (3, "line 4"), (4, "no allocation")] {
         assert!(all[at]["error"].as_str().unwrap().contains(told), "{}", all[at]);
     }
     let row = &all[5]["summary"][0];

@@ -60,6 +60,7 @@ fn trains_evaluates_and_allocates() {
     let text = run(&[&allocate[..], &["--certify"]].concat(), large).stdout;
     assert!(text.contains("certified by quadrature: every user; 0.0 Hz added to 0 users"));
     assert!(text.contains("outside the training range: packet_bits 4096.00"));
+    assert!(text.contains("`anyk train urllc --packet-bits 4096`"), "{text}");
 }
 
 /// The names of version 0.2 are accepted but not shown.
@@ -117,7 +118,7 @@ fn certifies_what_other_networks_say() {
     // The cell of the model cannot be changed.
     let moved = run(&[&allocate[..], &["--antennas", "4"]].concat(), FIVE);
     assert_eq!(moved.code, 2);
-    let why = "a model for urllc (m-gnn); remove it";
+    let why = "a model for urllc (m-gnn), which works only in the cell of its training";
     for word in ["--antennas does not apply to", "model.safetensors", why] {
         assert!(moved.stderr.contains(word), "{}", moved.stderr);
     }

@@ -367,20 +367,27 @@ fn what_else_is_in_a_file_comes_back() {
 }
 
 #[test]
-fn gains_come_in_four_ways() {
-    // 35.3 + 37.6·log10(100) = 110.5 dB; at 20 dBm over 1 MHz the noise is −113 dBm.
-    let users = "{\"users\":[{\"distance_m\":100},{\"gain_db\":-110.5},{\"path_loss_db\":110.5},{\"snr_db\":22.5}]}";
+fn gains_come_in_five_ways() {
+    // 35.3 + 37.6·log10(100) = 110.5 dB; at 20 dBm over 1 MHz the noise is −113 dBm,
+    // and the received power −90.5 dBm.
+    let users = "{\"users\":[{\"distance_m\":100},{\"gain_db\":-110.5},{\"path_loss_db\":110.5},{\"snr_db\":22.5},{\"rsrp_dbm\":-90.5}]}";
     let reference = ["--reference-power-dbm", "20", "--reference-bandwidth-hz", "1e6"];
     let outcome = solve(&[&["--json"][..], &reference].concat(), users);
     assert_eq!(outcome.code, 0, "{}", outcome.stderr);
     let answer = &lines(&outcome.stdout)[0];
     let power = |user: usize| answer["users"][user]["power_w"].as_f64().unwrap();
-    for user in 1..4 {
+    for user in 1..5 {
         assert!((power(user) / power(0) - 1.0).abs() < 1e-9, "{answer}");
     }
     for (arguments, input, told) in [
         (&[][..], users, "`reference_power_dbm`"),
-        (&reference[..2], users, "--reference-bandwidth-hz is missing"),
+        (&reference[..2], users, "reference_bandwidth_hz is missing, expected it with"),
+        (&[], "{\"users\":[{\"rsrp_dbm\":-90}]}", "or `reference_power_dbm`, the transmit power"),
+        (
+            &reference[..2],
+            "{\"users\":[{\"rsrp_dbm\":21}]}",
+            "rsrp_dbm is 21, expected a power below",
+        ),
         (&[], "{\"users\":[{\"path_loss_db\":-110}]}", "path_loss_db is -110, expected a positive"),
         (&[], "{\"users\":[{\"gain_db\":-90,\"distance_m\":5}]}", "expected only one of them"),
         (&[], "{\"users\":[{\"name\":\"x\"}]}", "expected one of them"),
@@ -388,6 +395,50 @@ fn gains_come_in_four_ways() {
         let outcome = solve(arguments, input);
         assert_eq!(outcome.code, 2, "{input}");
         assert!(outcome.stderr.contains(told), "{input}: {}", outcome.stderr);
+    }
+}
+
+#[test]
+fn users_name_their_service_class() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("classes.csv");
+    let file = path.to_str().unwrap();
+    let with = |classes: &str, users: &str| {
+        std::fs::write(&path, classes).unwrap();
+        solve(&["--json", "--classes", file], users)
+    };
+    let classes = "class;packet_bits;epsilon\nrobot;256;1e-6\n# a comment\n2;1600;1e-4\n";
+    let named =
+        with(classes, "id,distance_m,class,packet_bits\na,60,robot,\nb,100,2,\nc,80,2,800\n");
+    assert_eq!(named.code, 0, "{}", named.stderr);
+    let spelled = solve(
+        &["--json"],
+        "id,distance_m,class,epsilon,packet_bits\na,60,robot,1e-6,256\nb,100,2,1e-4,1600\nc,80,2,1e-4,800\n",
+    );
+    assert_eq!(named.stdout, spelled.stdout);
+    for (classes, user, told) in [
+        (classes, r#""class":"robots""#, "class is robots, expected one of 2, robot from"),
+        (classes, r#""class":"robots""#, "did you mean robot?"),
+        (classes, r#""name":"x""#, "user 1: class is missing, expected one of 2, robot"),
+        ("class,epsilon\na,1e-6\na,1e-5\n", "", "classes.csv: line 3: the class a appears twice"),
+        ("class,epsilom\na,1\n", "", "\"epsilom\" is unknown, expected class, epsilon"),
+        ("class,epsilom\na,1\n", "", "did you mean epsilon?"),
+        ("class,epsilon\na,\n", "", "classes.csv: line 2: epsilon is missing"),
+        ("class,epsilon\na,2\n", "", "classes.csv: line 2: epsilon is 2, expected a probability"),
+        ("class,epsilon\na,x\n", "", "classes.csv: line 2: epsilon is x, expected a number"),
+        ("class,epsilon\na\n", "", "classes.csv: line 2: 1 fields, expected 2"),
+        ("class,epsilon\n", "", "classes.csv: there are no classes"),
+        ("epsilon\n1e-5\n", "", "there is no column \"class\""),
+    ] {
+        let outcome = with(
+            classes,
+            &format!(
+                r#"{{"users":[{{"distance_m":60{}{user}}}]}}"#,
+                if user.is_empty() { "" } else { "," }
+            ),
+        );
+        assert_eq!(outcome.code, 2, "{classes} {user}");
+        assert!(outcome.stderr.contains(told), "{told}: {}", outcome.stderr);
     }
 }
 

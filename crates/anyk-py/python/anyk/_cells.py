@@ -28,6 +28,7 @@ _PLACES = {
     "gains_db": "gain_db",
     "path_losses_db": "path_loss_db",
     "snrs_db": "snr_db",
+    "rsrps_dbm": "rsrp_dbm",
 }
 _CLASS = ("epsilon", "packet_bits", "arrival_rate")
 
@@ -76,6 +77,7 @@ class _Users(Cell):
         gains_db: ArrayLike | None = None,
         path_losses_db: ArrayLike | None = None,
         snrs_db: ArrayLike | None = None,
+        rsrps_dbm: ArrayLike | None = None,
         epsilon: ArrayLike | None = None,
         packet_bits: ArrayLike | None = None,
         arrival_rate: ArrayLike | None = None,
@@ -88,6 +90,7 @@ class _Users(Cell):
                 "gains_db": gains_db,
                 "path_losses_db": path_losses_db,
                 "snrs_db": snrs_db,
+                "rsrps_dbm": rsrps_dbm,
                 "epsilon": epsilon,
                 "packet_bits": packet_bits,
                 "arrival_rate": arrival_rate,
@@ -99,7 +102,7 @@ class _Users(Cell):
 class Urllc(_Users):
     """URLLC with minimum total bandwidth under a power budget: problem (P1) of the paper.
 
-    Pass exactly one of ``distances_m``, ``gains``, ``gains_db``, ``path_losses_db`` and ``snrs_db``.
+    Pass exactly one of ``distances_m``, ``gains``, ``gains_db``, ``path_losses_db``, ``snrs_db`` and ``rsrps_dbm``.
 
     Parameters
     ----------
@@ -117,6 +120,10 @@ class Urllc(_Users):
 
     snrs_db
         Signal-to-noise ratios, in dB. They also need ``reference_power_dbm`` and ``reference_bandwidth_hz``.
+
+    rsrps_dbm
+        Received powers of the reference signal (RSRP), in dBm. They also need ``reference_power_dbm``, the transmit
+        power of the reference signal per resource element.
 
     epsilon
         Maximum packet loss: one number for all users, or one for each.

@@ -128,9 +128,9 @@ def _finite(name: str, power: Floats) -> None:
 def from_table(table: Any, *, problem: str = "urllc", cell: str = "cell", **options: Option) -> Batch:
     """Build cells from a table with one row per user.
 
-    The table needs exactly one of the columns ``distance_m``, ``gain``, ``gain_db``, ``path_loss_db`` and ``snr_db``,
-    or of their plurals. It can have ``epsilon``, ``packet_bits`` and ``arrival_rate``, the service class. Cells are
-    in the order in which they first appear; without a column for the cell, all users are in one cell.
+    The table needs exactly one of the columns ``distance_m``, ``gain``, ``gain_db``, ``path_loss_db``, ``snr_db`` and
+    ``rsrp_dbm``, or of their plurals. It can have ``epsilon``, ``packet_bits`` and ``arrival_rate``, the service
+    class. Cells are in the order in which they first appear; without a column for the cell, all users are in one cell.
 
     A column with the name of a parameter of the problem, such as ``max_power_dbm``, sets the parameter of each cell and
     takes precedence over the options. All rows of a cell must have the same value. Other columns are ignored.

@@ -15,6 +15,7 @@ pub static CELL_INPUTS: &[Column] = &[
     Column::each("gain_db").need(Need::OneOf).what("a number of dB"),
     Column::each("path_loss_db").need(Need::OneOf).what("a number of dB"),
     Column::each("snr_db").need(Need::OneOf).what("a number of dB"),
+    Column::each("rsrp_dbm").need(Need::OneOf).what("a number of dBm"),
     Column::each("epsilon").need(Need::Optional),
     Column::each("packet_bits").need(Need::Optional),
     Column::each("arrival_rate").need(Need::Optional),
@@ -24,33 +25,40 @@ const DISTANCE: usize = 1;
 const GAIN_DB: usize = 2;
 const PATH_LOSS_DB: usize = 3;
 const SNR: usize = 4;
-const EPSILON: usize = 5;
-const PACKET_BITS: usize = 6;
-const ARRIVAL_RATE: usize = 7;
+const RSRP: usize = 5;
+const EPSILON: usize = 6;
+const PACKET_BITS: usize = 7;
+const ARRIVAL_RATE: usize = 8;
+
+/// Option that names the file of service classes.
+pub(crate) const CLASSES: &str = "classes";
 
 /// Cell with its options.
 #[derive(Debug, Clone)]
 pub struct Cells {
     uses: CellOptions,
     system: System,
-    /// Power in dBm and bandwidth in Hz at which `snr_db` was measured.
-    reference: Option<(f64, f64)>,
+    /// Power in dBm at which `snr_db` or `rsrp_dbm` was measured.
+    reference_dbm: Option<f64>,
+    /// Bandwidth in Hz at which `snr_db` was measured.
+    reference_hz: Option<f64>,
 }
 
-/// Options for the measurement of `snr_db` in the input.
+/// Options for the measurement of `snr_db` or `rsrp_dbm` in the input.
 fn reference_options() -> [OptionSpec; 2] {
     [
         OptionSpec::new(
             "reference-power-dbm",
             OptionValue::Number("DBM"),
-            "Power P at which a user's `snr_db` was measured: α = SNR·N_0·B/P",
+            "Power P at which `snr_db` was measured (α = SNR·N_0·B/P); for `rsrp_dbm`, the power per resource \
+             element (α = RSRP/P)",
         )
         .of("Input")
         .rare(),
         OptionSpec::new(
             "reference-bandwidth-hz",
             OptionValue::Number("HZ"),
-            "Bandwidth B of the noise in that SNR",
+            "Bandwidth B of the noise in `snr_db`",
         )
         .of("Input")
         .rare(),
@@ -60,37 +68,36 @@ fn reference_options() -> [OptionSpec; 2] {
 impl Cells {
     /// Builds the cell from options; a problem uses only some of its parameters.
     pub fn new(uses: CellOptions, options: &Options) -> Result<Self, Error> {
+        // The reader of files applies the classes; arrays name none.
+        if options.has(CLASSES) {
+            let what = "arrays; set epsilon, packet_bits and arrival_rate of each user";
+            return Err(Invalid::stray(CLASSES, what).into());
+        }
         let system = uses.system(options, &Config::default())?;
         let power = options.number("reference-power-dbm")?;
         let bandwidth = options.positive("reference-bandwidth-hz")?;
-        let reference = match (power, bandwidth) {
-            (Some(power_dbm), Some(bandwidth_hz)) => {
-                if !(-200.0..=200.0).contains(&power_dbm) {
-                    let expected = "a power in dBm from -200 to 200";
-                    return Err(Invalid::number("reference_power_dbm", power_dbm, expected).into());
-                }
-                Some((power_dbm, bandwidth_hz))
-            }
-            (None, None) => None,
-            (power, _) => {
-                let names = ["reference_bandwidth_hz", "reference_power_dbm"];
-                let [missing, given] = if power.is_some() { names } else { [names[1], names[0]] };
-                return Err(Invalid::missing(missing, format!("it with `{given}`")).into());
-            }
-        };
-        Ok(Self { uses, system, reference })
+        if let Some(power_dbm) = power.filter(|power| !(-200.0..=200.0).contains(power)) {
+            let expected = "a power in dBm from -200 to 200";
+            return Err(Invalid::number("reference_power_dbm", power_dbm, expected).into());
+        }
+        // The power alone is sufficient for `rsrp_dbm`.
+        if power.is_none() && bandwidth.is_some() {
+            let expected = "it with `reference_bandwidth_hz`";
+            return Err(Invalid::missing("reference_power_dbm", expected).into());
+        }
+        Ok(Self { uses, system, reference_dbm: power, reference_hz: bandwidth })
     }
 
     /// Builds the cell from a system that has been checked.
     pub fn of(uses: CellOptions, system: &System) -> Self {
-        Self { uses, system: system.clone(), reference: None }
+        Self { uses, system: system.clone(), reference_dbm: None, reference_hz: None }
     }
 
     /// Builds a cell for drawing random users.
     pub fn drawing(options: &Options) -> Result<Self, Error> {
         let uses = CellOptions::ROAD;
         let system = uses.system(options, &Config::default())?;
-        Ok(Self { uses, system, reference: None })
+        Ok(Self { uses, system, reference_dbm: None, reference_hz: None })
     }
 
     /// Checked parameters of the cell.
@@ -101,15 +108,23 @@ impl Cells {
     /// Returns all options that describe the cell.
     pub fn options(&self) -> Options {
         let mut options = self.uses.describe(self.system.config());
-        if let Some((power_dbm, bandwidth_hz)) = self.reference {
-            options.set("reference-power-dbm", power_dbm.to_string());
-            options.set("reference-bandwidth-hz", bandwidth_hz.to_string());
+        let [power_dbm, bandwidth_hz] = [self.reference_dbm, self.reference_hz];
+        for (name, value) in
+            [("reference-power-dbm", power_dbm), ("reference-bandwidth-hz", bandwidth_hz)]
+        {
+            if let Some(value) = value {
+                options.set(name, value.to_string());
+            }
         }
         options
     }
 
     /// Returns the gain and the service class of each user.
     pub fn users(&self, record: &Record) -> Result<Vec<(f64, ServiceClass)>, Invalid> {
+        if record.has(SNR) && self.reference_dbm.is_some() && self.reference_hz.is_none() {
+            let expected = "it with `reference_power_dbm`, since users have `snr_db`";
+            return Err(Invalid::missing("reference_bandwidth_hz", expected));
+        }
         let default = self.system.service();
         let has_classes = [EPSILON, PACKET_BITS, ARRIVAL_RATE].iter().any(|&at| record.has(at));
         // Adjacent users mostly share their class.
@@ -189,11 +204,14 @@ impl Cells {
             let expected = "a positive number of dB, up to 300".to_owned();
             return wrong(PATH_LOSS_DB, loss_db, expected);
         }
+        if let Some(rsrp_dbm) = given(RSRP) {
+            return self.gain_of_rsrp(rsrp_dbm);
+        }
         let snr_db = given(SNR).unwrap_or(f64::NAN);
         if !(-200.0..=200.0).contains(&snr_db) {
             return wrong(SNR, snr_db, "a number of dB from -200 to 200".to_owned());
         }
-        let Some((power_dbm, bandwidth_hz)) = self.reference else {
+        let (Some(power_dbm), Some(bandwidth_hz)) = (self.reference_dbm, self.reference_hz) else {
             let expected = "another column, or `reference_power_dbm` and `reference_bandwidth_hz`, the power and \
                             bandwidth at which it was measured";
             return wrong(SNR, snr_db, expected.to_owned());
@@ -209,6 +227,24 @@ impl Cells {
             "a gain from -300 to 0 dB: at the reference power and bandwidth it is {decibels:.1} dB"
         );
         wrong(SNR, snr_db, expected)
+    }
+
+    /// Returns the gain of a user from the received power of the reference signal: α = RSRP/P.
+    fn gain_of_rsrp(&self, rsrp_dbm: f64) -> Result<f64, Invalid> {
+        let wrong =
+            |expected: String| Err(Invalid::number(CELL_INPUTS[RSRP].name, rsrp_dbm, expected));
+        let Some(power_dbm) = self.reference_dbm else {
+            return wrong(
+                "another column, or `reference_power_dbm`, the transmit power of the reference signal per resource \
+                 element"
+                    .to_owned(),
+            );
+        };
+        let gain_db = rsrp_dbm - power_dbm;
+        if (-300.0..0.0).contains(&gain_db) {
+            return Ok(Decibel(gain_db).to_ratio());
+        }
+        wrong(format!("a power below the {power_dbm} dBm of the reference signal, by up to 300 dB"))
     }
 
     /// Draws random users along the road. The record contains distances, or gains if they are not a function of
@@ -258,6 +294,11 @@ impl CellOptions {
     ) -> Vec<OptionSpec> {
         if matches!(verb, Verb::Solve | Verb::Assess | Verb::Allocate) {
             own.extend(reference_options());
+            if self.service {
+                let help = "CSV file of service classes (class, epsilon, packet_bits, arrival_rate), which users name \
+                            in `class`";
+                own.push(OptionSpec::new(CLASSES, OptionValue::File, help).of("Input").rare());
+            }
         }
         match (verb, other_cell) {
             (Verb::Sample, _) => {

@@ -7,6 +7,7 @@ use rand::seq::SliceRandom;
 use rayon::prelude::*;
 use serde::Serialize;
 
+use super::fixed_cell::other_cell;
 use super::samples::check_draws;
 use super::standing::{Standing, Tally, table};
 use super::{Allocation, Formulating, Instance, Model, Outcome, Policy, Problem, Text, Verdict};
@@ -41,8 +42,7 @@ impl NamedPolicy {
         let (known, mut trained) = (model.flags(Verb::Allocate), model.trained_options());
         known.iter().for_each(|spec| trained.remove(spec.name));
         if let Some((field, here, own)) = problem.options().other_than(&trained) {
-            let expected =
-                format!("{own}, which {name} was trained for; the price policy accepts any value");
+            let expected = other_cell((name, "the price policy"), (&field, &here, &own));
             return Err(Invalid::value(field, here, expected).into());
         }
         let policy = model.policy(&Options::default())?;
@@ -177,12 +177,15 @@ pub fn compare(
             .collect(),
     };
     let all = rounds.samples * rounds.seeds.len() as u64 * rounds.sizes.len() as u64;
-    observer.begin("instances", all * named_policies.len() as u64);
+    // Each instance is solved once, and given to each policy.
+    let policies = named_policies.len() as u64;
+    observer.begin("instances", all * (1 + policies));
     for &size in &rounds.sizes {
         if observer.stop() {
             return Err(Error::Interrupted);
         }
-        let round = Round::draw(problem, rounds, size)?;
+        let round = Round::draw(problem, rounds, size, observer)?;
+        observer.done((round.drawn - round.cases.len()) as u64 * policies);
         for (place, named_policy) in named_policies.iter_mut().enumerate() {
             let Stood { standing, failures, rows, objective } =
                 stand(named_policy, &round, observer)?;
@@ -204,7 +207,12 @@ pub fn compare(
 
 impl Round {
     /// Draws the instances of a size, and formulates and solves each of them once.
-    fn draw(problem: &Arc<dyn Problem>, rounds: &Rounds, size: usize) -> Result<Self, Error> {
+    fn draw(
+        problem: &Arc<dyn Problem>,
+        rounds: &Rounds,
+        size: usize,
+        observer: &dyn Observer,
+    ) -> Result<Self, Error> {
         check_draws(problem.about(), "samples", rounds.samples, size)?;
         let numbers = |&seed: &u64| (0..rounds.samples).map(move |index| (seed, index));
         let numbers: Vec<(u64, u64)> = rounds.seeds.iter().flat_map(numbers).collect();
@@ -222,6 +230,7 @@ impl Round {
             };
             let instance = formulating.instance(problem.draw(seed, size, index)?)?;
             let reference = instance.reference(&mut **best, buffer)?;
+            observer.done(1);
             Ok(reference.map(|reference| Case {
                 instance: Arc::new(instance),
                 reference: reference.value,

@@ -24,6 +24,16 @@ impl FixedCell {
     }
 }
 
+/// Describes the expected value of an option for a model of one cell, and what to do in another cell.
+pub(crate) fn other_cell(
+    (name, instead): (&str, &str),
+    (field, here, own): (&str, &str, &str),
+) -> String {
+    format!(
+        "{own}, which {name} was trained for; {instead} accepts any value; otherwise, train a model with {field} {here}"
+    )
+}
+
 impl Options {
     /// First option that differs from that of the model's cell.
     pub(crate) fn other_than(&self, trained: &Self) -> Option<(String, String, String)> {
@@ -43,10 +53,7 @@ impl Policy for FixedCell {
         let here = Arc::downgrade(&instance.problem);
         if !self.known.as_ref().is_some_and(|known| known.ptr_eq(&here)) {
             if let Some((field, here, own)) = instance.problem.options().other_than(&self.trained) {
-                let expected = format!(
-                    "{own}, which the model was trained for; {} accepts any value",
-                    self.instead
-                );
+                let expected = other_cell(("the model", self.instead), (&field, &here, &own));
                 return Ok(Outcome::Refused(Invalid::value(field, here, expected).to_string()));
             }
             self.known = Some(here);

@@ -37,6 +37,7 @@ use crate::invalid::Invalid;
 
 pub use answer::{Answer, Denied, Rows, Served, plain_json};
 pub use answering::{Answering, Answers, in_order};
+pub(crate) use cells::CLASSES;
 pub use cells::{CELL_INPUTS, Cells};
 pub use column::{ArrayView, NamedArray};
 pub use compare::{Comparison, Failed, NamedPolicy, Rounds, compare};

@@ -42,7 +42,7 @@ pub(crate) use input_error::{MOST_FIELDS, check_fields, comma_hint, decode, sepa
 pub(crate) use npy::npy_bytes;
 pub use read::{read_bounded, read_file, read_plain_file, read_start};
 pub use samples::{SampleRow, read_samples};
-pub(crate) use spelling::slip_of;
+pub use spelling::slip_of;
 pub use stream::{Batch, Documents};
 pub use write::{
     NewFile, check_folder, check_writable, destination, fingerprint, is_same_file, write_atomically,

@@ -3,7 +3,7 @@
 /// Returns the known name that a misspelled name resembles: other case, a blank or a dash instead of an
 /// underscore, one letter off, or two in a long name. Names of two or three letters are similar to too many
 /// others.
-pub(crate) fn slip_of(name: &str, known: &[&'static str]) -> Option<&'static str> {
+pub fn slip_of<'k>(name: &str, known: &[&'k str]) -> Option<&'k str> {
     let longest = known.iter().map(|known| known.len()).max().unwrap_or(0);
     // A name this long cannot be within two edits of a known name, and may have megabytes.
     if name.len() > longest + 8 {

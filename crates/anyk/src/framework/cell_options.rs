@@ -2,7 +2,7 @@
 
 use crate::channel::{PathLossModel, PathLossParameter, Shadowing};
 use crate::config::{Config, System};
-use crate::exchange::read_start;
+use crate::exchange::{read_start, slip_of};
 use crate::framework::options::field_of;
 use crate::framework::{Error, OptionSpec, OptionValue, Options};
 use crate::invalid::{Fault, Invalid};
@@ -299,7 +299,7 @@ impl CellOptions {
                         return Err(Error::LongConfig);
                     }
                     let text = String::from_utf8(bytes).map_err(|_| Error::NotText)?;
-                    let config = Config::from_toml(&text)?;
+                    let config = Config::from_toml(&text).map_err(with_hint)?;
                     // Validate before options override values, so that the error names the file.
                     config.validate()?;
                     Ok(config)
@@ -346,6 +346,15 @@ impl CellOptions {
         }
         let known = Self::numbers().find(|known| (known.0, &*known.1) == (section, field));
         known.map_or_else(|| field.replace('_', "-"), |known| known.2.to_owned())
+    }
+}
+
+/// Adds the known key that a misspelled one resembles to the message of the parser, which quotes the keys with backticks.
+fn with_hint(error: toml::de::Error) -> Error {
+    let keys: Vec<&str> = error.message().split('`').skip(1).step_by(2).collect();
+    match keys.split_first().and_then(|(key, known)| slip_of(key, known)) {
+        Some(meant) => Error::Other(format!("{error}did you mean `{meant}`?").into()),
+        None => error.into(),
     }
 }
 

@@ -29,6 +29,7 @@ pub(crate) mod supervised;
 mod train;
 mod training_cells;
 mod training_context;
+mod unit_values;
 mod verb;
 
 pub use adam::Adam;

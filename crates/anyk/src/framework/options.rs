@@ -5,6 +5,8 @@
 
 use std::collections::BTreeMap;
 
+use super::unit_values;
+use crate::exchange::slip_of;
 use crate::invalid::Invalid;
 use crate::limits::MOST_USERS;
 use crate::network::Aggregator;
@@ -84,6 +86,19 @@ impl OptionSpec {
         }
     }
 
+    /// Converts the text of a flag to the unit of the option: `20MHz` to `20000000` for a number of Hz. A number without a
+    /// unit and the values of other options are returned unchanged.
+    pub fn in_own_unit(&self, text: &str) -> Result<String, Invalid> {
+        let (OptionValue::Number(unit) | OptionValue::Text(unit)) = self.value else {
+            return Ok(text.to_owned());
+        };
+        match unit_values::convert(text, unit) {
+            None => Ok(text.to_owned()),
+            Some(Ok(value)) => Ok(value.to_string()),
+            Some(Err(expected)) => Err(Invalid::value(field_of(self.name), text, expected)),
+        }
+    }
+
     /// Sets the default as shown in help.
     #[must_use]
     pub const fn or(mut self, default: &'static str) -> Self {
@@ -148,7 +163,15 @@ impl Options {
     pub fn refuse_others(&self, known: &[OptionSpec], what: &str) -> Result<(), Invalid> {
         match self.names().find(|name| !known.iter().any(|spec| spec.name == *name)) {
             None => Ok(()),
-            Some(name) => Err(Invalid::stray(field_of(name), what)),
+            Some(name) => {
+                let fields: Vec<String> = known.iter().map(|spec| field_of(spec.name)).collect();
+                let fields: Vec<&str> = fields.iter().map(String::as_str).collect();
+                let field = field_of(name);
+                Err(match slip_of(&field, &fields) {
+                    Some(meant) => Invalid::unknown(field, meant),
+                    None => Invalid::stray(field, what),
+                })
+            }
         }
     }
 
@@ -271,6 +294,11 @@ mod tests {
         let known = [OptionSpec::new("k", OptionValue::Sizes, "")];
         let error = options.refuse_others(&known, "a model of it").unwrap_err().to_string();
         assert_eq!(error, "rate does not apply to a model of it; remove it");
+        let known = [OptionSpec::new("train-k", OptionValue::Sizes, "")];
+        options = Options::default();
+        options.set("trian-k", "1");
+        let error = options.refuse_others(&known, "a model of it").unwrap_err().to_string();
+        assert_eq!(error, "trian_k is unknown; did you mean train_k?");
     }
 
     #[test]

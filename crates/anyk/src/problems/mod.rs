@@ -15,7 +15,7 @@ use std::path::Path;
 use std::sync::{Arc, PoisonError, RwLock};
 
 use crate::core::{
-    About, Allocation, Allotments, Answering, Instance, Model, Problem, Reader, Trained,
+    About, Allocation, Allotments, Answering, CLASSES, Instance, Model, Problem, Reader, Trained,
 };
 use crate::exchange::read_file;
 use crate::framework::{
@@ -113,24 +113,37 @@ pub fn reader(about: &'static About) -> Reader {
     Reader::new(about, &all())
 }
 
+/// Returns the reader for the records of a problem, with the service classes of the option `classes`, and the other
+/// options.
+fn reading(about: &'static About, options: &Options) -> Result<(Reader, Options), Error> {
+    let (reader, mut others) = (reader(about), options.clone());
+    let Some(path) = options.text(CLASSES) else { return Ok((reader, others)) };
+    others.remove(CLASSES);
+    let unread = |source| Error::Read { path: path.into(), source };
+    let bytes = read_file(path.as_ref()).map_err(unread)?;
+    Ok((reader.with_classes(&bytes, path)?, others))
+}
+
 /// Returns the loop that solves the instances of documents, with options of [`Verb::Solve`].
 pub fn solving(about: &'static About, options: &Options) -> Result<Answering, Error> {
     options.refuse_others(&(about.flags)(Verb::Solve), about.name)?;
-    let problem = (about.make)(options)?;
+    let (reader, options) = reading(about, options)?;
+    let problem = (about.make)(&options)?;
     let (policy, best) = (problem.best()?, problem.best()?);
     let checks = !options.has("no-check");
-    Ok(Answering::by_policy(reader(about), &problem, policy, best, checks))
+    Ok(Answering::by_policy(reader, &problem, policy, best, checks))
 }
 
 /// Returns the loop that allocates the instances of documents by a model and compares them with the best known
 /// allocation, with options of [`Verb::Allocate`].
 pub fn allocating(model: &dyn Model, options: &Options) -> Result<Answering, Error> {
-    let problem = model.problem(options)?;
+    let (reader, options) = reading(model.about(), options)?;
+    let problem = model.problem(&options)?;
     let mut explained = options.clone();
     explained.set("explain", "");
     let (policy, best) = (model.policy(&explained)?, problem.policy(None)?);
     let checks = !options.has("no-check");
-    Ok(Answering::by_policy(reader(model.about()), &problem, policy, best, checks))
+    Ok(Answering::by_policy(reader, &problem, policy, best, checks))
 }
 
 /// Returns the loop that judges the allocations in a file, with options of [`Verb::Assess`].
@@ -141,9 +154,10 @@ pub fn assessing(
     name: &str,
 ) -> Result<Answering, Error> {
     options.refuse_others(&(about.flags)(Verb::Assess), about.name)?;
-    let problem = (about.make)(options)?;
+    let (reader, options) = reading(about, options)?;
+    let problem = (about.make)(&options)?;
     let (allocations, best) = (Allotments::new(about, allocations, name), problem.best()?);
-    Ok(Answering::by_file(reader(about), &problem, allocations, name, best))
+    Ok(Answering::by_file(reader, &problem, allocations, name, best))
 }
 
 /// Reads a model of any problem. It rejects a file that is damaged, truncated, foreign or of an unsupported

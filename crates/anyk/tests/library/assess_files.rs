@@ -153,11 +153,11 @@ fn networks_of_a_document_have_the_powers_of_that_document() {
     for (allocations, first) in [
         (
             "{\"instances\":[{\"power\":[0.5]}]}\n{\"instances\":[{\"power\":[0.5]},{\"power\":[1]}]}",
-            "it is for 1 networks, expected 2",
+            "amounts for 1 network, expected 2",
         ),
         (
             "cell,instance,link,power\n1,0,0,0.5\n2,0,0,0.5\n2,1,0,1\n",
-            "it is for 1 networks, expected 2",
+            "amounts for 1 network, expected 2",
         ),
         ("{\"power\":\"x\"}\n{\"instances\":[{\"power\":[0.5]},{\"power\":[1]}]}", "line 1"),
     ] {

@@ -19,6 +19,7 @@ const OWN_COSTS: &str = "anyk-py/separable.rs";
 /// Options of verbs and of all training runs, which the framework reads.
 const OPTIONS_OF_VERBS: &[&str] = &[
     "aggregator",
+    "classes",
     "count",
     "format",
     "hidden",

@@ -718,7 +718,7 @@ fn a_rejected_parameter_is_told_with_its_place_its_value_and_what_to_do() {
     // A missing companion parameter is reported like the value itself. A cell name that could be misread is quoted.
     for (problem, cell, field, says) in [
         ("urllc", "x", r#""path_loss":"free-space""#, "cell x: carrier_ghz is missing"),
-        ("urllc", "x", r#""reference_power_dbm":3"#, "cell x: reference_bandwidth_hz is missing"),
+        ("urllc", "x", r#""reference_bandwidth_hz":3"#, "cell x: reference_power_dbm is missing"),
         ("separable", "x", r#""cost":"/etc/passwd""#, "cell x: cost is /etc/passwd, expected"),
         ("urllc", r#"a \"b\" é"#, r#""antennas":0"#, r#"cell "a \"b\" é": antennas is 0"#),
         ("urllc", "a\u{202e}b", r#""antennas":0"#, r#"cell "a\u{202e}b": antennas is 0"#),

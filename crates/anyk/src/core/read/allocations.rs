@@ -7,11 +7,11 @@ use std::io::{self, Read};
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
-use super::users_csv::{Lines, each_once};
+use super::users_csv::{Lines, each_once, table};
 use super::{CELL, ID};
 use crate::core::{About, Allocation, Axis, Column, Instance};
 use crate::exchange::{
-    Documents, Input, InputError, comma_hint, decode, name_of, separator, shorten, slip_of,
+    Documents, Input, InputError, comma_hint, decode, name_of, shorten, slip_of,
 };
 use crate::framework::Error;
 use crate::limits::MOST_USERS;
@@ -331,12 +331,7 @@ impl Allotment {
     fn all_of_csv(about: &About, bytes: &[u8], file: &str) -> Result<Vec<(u64, Self)>, InputError> {
         let format = format_of(about);
         let text = decode(bytes, file, &format)?;
-        let mut rows = csv::ReaderBuilder::new()
-            .trim(csv::Trim::All)
-            .flexible(true)
-            .delimiter(separator(text))
-            .comment(Some(b'#'))
-            .from_reader(text.as_bytes());
+        let mut rows = table(text);
         let unread = |error: csv::Error| InputError::at(file, "", error.to_string());
         let header = rows.headers().map_err(unread)?.clone();
         each_once(&header).map_err(|message| InputError::at(file, "the header", message))?;
@@ -448,7 +443,10 @@ impl Allotment {
                 count if count == expected => {
                     Ok(Allocation::of(std::mem::take(&mut self.arrays[at])))
                 }
-                count => Err(wrong(format!("it is for {count} networks, expected {expected}"))),
+                count => {
+                    let networks = if count == 1 { "network" } else { "networks" };
+                    Err(wrong(format!("amounts for {count} {networks}, expected {expected}")))
+                }
             };
         }
         let users = self.in_order_of(instance)?;
@@ -491,9 +489,10 @@ impl Allotment {
         let wrong = |message: String| Error::Allocation(message);
         let count = instance.size().users;
         if self.users.len() != count {
+            let found = self.users.len();
+            let users = if found == 1 { "user" } else { "users" };
             return Err(wrong(format!(
-                "it is for {} users, expected {count}: one for each user of the cell",
-                self.users.len(),
+                "amounts for {found} {users}, expected {count}: one for each user of the cell",
             )));
         }
         let record = &instance.record;

@@ -5,6 +5,7 @@
 //! misspelled column would silently take its default.
 
 mod allocations;
+mod classes;
 mod place;
 mod user_json;
 mod users;
@@ -13,6 +14,8 @@ mod users_csv;
 pub use allocations::{Allotment, Allotments};
 pub use place::{Ids, Place};
 pub(crate) use users::Others;
+
+use classes::{CLASS, Classes};
 
 use std::collections::HashMap;
 
@@ -36,6 +39,8 @@ pub struct Reader {
     reserved: Vec<&'static str>,
     /// Format of a document of users for messages.
     format: String,
+    /// Service classes that users name.
+    classes: Option<Classes>,
 }
 
 /// A parameter under one of its names.
@@ -77,7 +82,14 @@ impl Reader {
         let own = about.answer_fields.iter().chain(about.user_fields).copied();
         let reserved = [CELL].into_iter().chain(super::answer::FIELDS);
         let reserved = reserved.chain(own).chain(amounts).collect();
-        Self { about, parameters, fields, columns, reserved, format }
+        Self { about, parameters, fields, columns, reserved, format, classes: None }
+    }
+
+    /// Reads service classes from a CSV file. Each user must then name one in its field `class`; its own values take
+    /// precedence.
+    pub fn with_classes(self, bytes: &[u8], file: &str) -> Result<Self, InputError> {
+        let classes = Some(Classes::read(self.about, bytes, file)?);
+        Ok(Self { classes, ..self })
     }
 
     /// Problem of the records.

@@ -6,7 +6,7 @@ use serde::de::Error;
 use serde_json::value::RawValue;
 
 use super::place::quote;
-use super::{CELL, Named, Place, Reader};
+use super::{CELL, CLASS, Named, Place, Reader};
 use crate::core::parameters::{Claim, ParameterKind, Value, plain};
 use crate::core::{ArrayView, Column, Need, Record, Size};
 use crate::exchange::{
@@ -240,6 +240,13 @@ impl<'a> Cell<'a> {
                 let (shown, hint) = (shorten(text), comma_hint(text));
                 self.fail(at, id, format!("{name} is {shown}, expected {what}{hint}"))
             })?);
+        }
+        if let Some(classes) = &self.reader.classes {
+            let own =
+                classes.of_user(extra.get(CLASS)).map_err(|message| self.fail(at, id, message))?;
+            for &(column, value) in own {
+                values[column].get_or_insert(value);
+            }
         }
         self.one_of(numbers).map_err(|message| self.fail(at, id, message))?;
         self.record.push_user(values.into_iter());

@@ -34,14 +34,8 @@ pub(super) fn read(
     file: &str,
 ) -> Result<Vec<Result<Record, InputError>>, InputError> {
     let fail = |place: &str, message: String| InputError::at(file, place, message);
-    let separator = separator(text);
-    check_fields(text, separator, file)?;
-    let mut rows = csv::ReaderBuilder::new()
-        .trim(csv::Trim::All)
-        .flexible(true)
-        .delimiter(separator)
-        .comment(Some(b'#'))
-        .from_reader(text.as_bytes());
+    check_fields(text, separator(text), file)?;
+    let mut rows = table(text);
     let header = rows.headers().map_err(|error| fail("the header", error.to_string()))?.clone();
     let heads = heads(&header, reader).map_err(|message| fail("the header", message))?;
     let name: Arc<str> = file.into();
@@ -198,6 +192,16 @@ impl<'a> Lines<'a> {
         self.counted = self.counted.max(at);
         self.line
     }
+}
+
+/// Returns a reader for the rows of a table with a header.
+pub(super) fn table(text: &str) -> csv::Reader<&[u8]> {
+    csv::ReaderBuilder::new()
+        .trim(csv::Trim::All)
+        .flexible(true)
+        .delimiter(separator(text))
+        .comment(Some(b'#'))
+        .from_reader(text.as_bytes())
 }
 
 /// Rejects a header with two columns of one name, since only one of them would be read.

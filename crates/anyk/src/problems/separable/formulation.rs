@@ -87,7 +87,7 @@ impl Formulation for Separable {
             }
         });
         facts.extend(&given.facts);
-        outside_lines(&facts, &mut text);
+        outside_lines("separable", &facts, &mut text);
         Ok(Report { details, facts, text, row: Vec::new() })
     }
 

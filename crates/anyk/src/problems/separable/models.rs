@@ -88,9 +88,9 @@ const COLUMNS: [Shown<SeparableResult>; 8] = [
     ("K", |row| row.k.to_string()),
     ("cost", |row| format!("{:.6}", row.objective)),
     ("optimum", |row| format!("{:.6}", row.optimum)),
-    ("over (%)", |row| format!("{:.4}", row.gap_percent)),
+    ("extra (%)", |row| format!("{:.4}", row.gap_percent)),
     ("worst (%)", |row| format!("{:.4}", row.worst_gap_percent)),
-    ("equal shares, over (%)", |row| {
+    ("equal shares, extra (%)", |row| {
         or_dash(row.equal_gap_percent, |percent| format!("{percent:.2}"))
     }),
     ("share with nothing", |row| format!("{:.3}", row.zeros)),

@@ -6,7 +6,7 @@ use crate::core::{
 };
 use crate::framework::{Error, Infeasibility, check_amounts};
 use crate::invalid::Invalid;
-use crate::problems::urllc::{Urllc, UrllcAllocation};
+use crate::problems::urllc::{URLLC, Urllc, UrllcAllocation};
 use crate::qos::ServiceClass;
 
 /// Objective: the total bandwidth.
@@ -127,13 +127,16 @@ pub(crate) fn details(
     ])
 }
 
-/// Adds one line for each value outside the training ranges of a model.
-pub(crate) fn outside_lines(facts: &Facts, text: &mut Text) {
-    if let Some(Fact::Texts(outside)) = facts.get("out_of_range") {
-        for outside in outside {
-            text.push(format!("outside the training range: {outside}"));
-        }
+/// Adds one line for each value outside the training ranges of a model, and one about what to do.
+pub(crate) fn outside_lines(problem: &str, facts: &Facts, text: &mut Text) {
+    let Some(Fact::Texts(all)) = facts.get("out_of_range") else { return };
+    if all.is_empty() {
+        return;
     }
+    all.iter().for_each(|outside| text.push(format!("outside the training range: {outside}")));
+    text.push(format!(
+        "to extend the range, train a model with these values (`anyk train {problem}`), or use `anyk solve {problem}`"
+    ));
 }
 
 /// Channel uses in a frame from which the normal approximation is meant to hold.
@@ -235,7 +238,7 @@ impl Formulation for Urllc {
         if let Some(Fact::Json(_, sentence)) = facts.get("guarantee") {
             text.push(sentence.clone());
         }
-        outside_lines(&facts, &mut text);
+        outside_lines(URLLC.name, &facts, &mut text);
         Ok(Report { details, facts, text, row: Vec::new() })
     }
 

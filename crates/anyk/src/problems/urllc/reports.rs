@@ -248,8 +248,8 @@ impl Evaluation {
         header.extend([
             "bandwidth (MHz)",
             "optimum (MHz)",
-            "over (%)",
-            "equal power, over (%)",
+            "extra (%)",
+            "equal power, extra (%)",
             "infeasible",
         ]);
         let rows = self.sizes.iter().map(|EvaluatedSize { k, found, infeasible }| {

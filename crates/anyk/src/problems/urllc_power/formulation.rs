@@ -9,7 +9,7 @@ use crate::problems::urllc::{
     UrllcAllocation, check_range, details, features, missed, outside_lines, outside_rate_formula,
     user_inputs, work,
 };
-use crate::problems::urllc_power::UrllcPower;
+use crate::problems::urllc_power::{URLLC_POWER, UrllcPower};
 
 /// Objective: the total power.
 const GOAL: Goal = Goal { name: "total power", unit: "W", larger_is_better: false };
@@ -91,7 +91,7 @@ impl Formulation for UrllcPower {
                 100.0 * gap / (1.0 - gap)
             ),
         });
-        outside_lines(&facts, &mut text);
+        outside_lines(URLLC_POWER.name, &facts, &mut text);
         Ok(Report { details, facts, text, row: Vec::new() })
     }
 

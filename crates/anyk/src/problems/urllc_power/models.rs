@@ -58,9 +58,9 @@ const COLUMNS: [Shown<BandResult>; 9] = [
     ("availability", |row| format!("{:.4}", row.availability)),
     ("power (W)", |row| format!("{:.4}", row.total_power_w)),
     ("optimum (W)", |row| format!("{:.4}", row.optimum_w)),
-    ("over (%)", |row| format!("{:.4}", row.gap_percent)),
+    ("extra (%)", |row| format!("{:.4}", row.gap_percent)),
     ("worst cell (%)", |row| format!("{:.4}", row.worst_gap_percent)),
-    ("equal bandwidths, over (%)", |row| format!("{:.2}", row.equal_gap_percent)),
+    ("equal bandwidths, extra (%)", |row| format!("{:.2}", row.equal_gap_percent)),
     ("infeasible", |row| row.infeasible.to_string()),
 ];
 
