@@ -267,6 +267,8 @@ fn a_report_begins_with_what_the_numbers_say() {
     ));
     // Each claim is in its list, with a link to its numbers, before the table of contents.
     let order = [
+        "<h2>The question</h2>",
+        "<dt>availability, A_K</dt>",
         "Reproduced",
         "P-GNN serves &lt;everyone&gt;: <span class=\"measured\">it does, for ε_D = 6e-6.</span> <a href=\"#table6\">",
         "Not reproduced",
