@@ -425,7 +425,7 @@ fn the_price_layer_is_recommended_where_it_fits_best() {
         assert_eq!(chosen.name(), expected, "{policy}: {:#?}", found.predictions);
         if chosen == Layer::Price {
             // Measured: 1 %, compared with 12 % for the softmax.
-            assert!(of(chosen).unwrap().measured_percent < 3.0, "{:#?}", found.predictions);
+            assert!(of(chosen).unwrap().with_law_percent < 3.0, "{:#?}", found.predictions);
         }
     }
 }
