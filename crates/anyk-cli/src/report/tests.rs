@@ -25,6 +25,7 @@ fn sample() -> Table {
             points: USERS.into_iter().zip(gap).collect(),
             dashed,
             spread: (!dashed).then(|| gap.map(|gap| (0.9 * gap, 1.1 * gap)).to_vec()),
+            ..Series::default()
         }
     };
     let head = |setting: usize| {

@@ -212,6 +212,9 @@ fn standardised(samples: &Samples) -> Vec<f64> {
     samples.users().map(|user| (user.0 - moments.mean) / deviation).collect()
 }
 
+/// Function from the inputs of all users to the output of the first.
+type First = dyn Fn(&[f64]) -> f64 + Sync;
+
 /// Returns the exponents of random networks of one kind between two sizes, for a user with the input `own`.
 fn measure(
     aggregator: Option<Aggregator>,
@@ -222,7 +225,7 @@ fn measure(
     seed: u64,
 ) -> Vec<f64> {
     let exponent = |network: u64| {
-        let first: Box<dyn Fn(&[f64]) -> f64 + Sync> = match (aggregator, output) {
+        let first: Box<First> = match (aggregator, output) {
             (Some(aggregator), Layer::Network(output)) => {
                 let gnn = Gnn::new(&WIDTHS, aggregator, Activation::LeakyRelu, output);
                 let parameters = gnn.random_parameters(seed, network);
