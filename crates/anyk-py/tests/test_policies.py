@@ -121,10 +121,13 @@ def test_a_diagnosis_names_the_law() -> None:
     found = anyk.diagnose(equal_power, problem="urllc", progress=False)
     assert "1/K" in found.size_law and found.recommended == "mean + softmax" and found.equivariant.startswith("yes")
     assert "size law" in str(found) and found.tables
+    # The powers share a budget, so the fits of all candidates include that of the price layer.
+    assert "price layer" in str(found)
     bandwidth = anyk.diagnose(equal_power, problem="urllc", quantity="bandwidth", progress=False)
     assert bandwidth.size_invariant.startswith("no")
-    built_in = anyk.diagnose("toy-one", users=2000, progress=False)
-    assert built_in.details["diagnosis"]
+    assert "price layer" not in str(bandwidth)
+    built_in = anyk.diagnose("urllc-power", users=4000, progress=False)
+    assert built_in.recommended == "price layer" and built_in.details["diagnosis"]
     with pytest.raises(anyk.InputError, match="expected one of power_w, bandwidth_hz"):
         anyk.diagnose(equal_power, problem="urllc", quantity="colour")
 

@@ -2,7 +2,7 @@
 //! losses predicted from K ≤ 20 compared with those measured at K = 200.
 
 use crate::Lab;
-use anyk::diagnosis::{Answer, Finding, PROMISE_PERCENT, SMALL_PERCENT, SizeLaw};
+use anyk::diagnosis::{Answer, Finding, Layer, PROMISE_PERCENT, SMALL_PERCENT, SizeLaw};
 use anyk::framework::{CellOptions, Claim, Error, Holds, Table};
 use anyk::network::Output;
 use anyk::row;
@@ -19,27 +19,30 @@ const MORE_SEEDS: [u64; 5] = [9011, 9012, 9013, 9014, 9015];
 
 /// Returns the expected verdict on a policy, in words and as a test.
 fn expected(policy: &str) -> (&'static str, fn(&Finding) -> bool) {
-    fn output(finding: &Finding) -> Option<Output> {
+    fn output(finding: &Finding) -> Option<Layer> {
         finding.recommendation.pair().map(|pair| pair.output)
     }
     fn invariant(finding: &Finding) -> bool {
         finding.diagnosis.invariance.answer == Answer::Yes
-            && matches!(output(finding), Some(Output::Elementwise(_)))
+            && matches!(output(finding), Some(Layer::Network(Output::Elementwise(_))))
     }
-    fn normalised(finding: &Finding) -> bool {
+    fn normalised(finding: &Finding, layer: Layer) -> bool {
         matches!(finding.diagnosis.law, SizeLaw::Normalised { .. })
-            && output(finding) == Some(Output::Softmax)
+            && output(finding) == Some(layer)
     }
     fn grows(finding: &Finding) -> bool {
         finding.diagnosis.invariance.answer == Answer::No
             && finding.recommendation.policy_exponent > 0.0
-            && output(finding) == Some(Output::Pretrained)
+            && output(finding) == Some(Layer::Network(Output::Pretrained))
     }
     match policy {
         "qos-power" | "toy-one" | "link-scheduling" => {
             ("invariant, any size-invariant output", invariant)
         }
-        "equal-bandwidth-power" | "urllc-power" => ("1/K, softmax", normalised),
+        "equal-bandwidth-power" => {
+            ("1/K, softmax", |finding| normalised(finding, Layer::Network(Output::Softmax)))
+        }
+        "urllc-power" => ("1/K, price layer", |finding| normalised(finding, Layer::Price)),
         "interference" => {
             ("not invariant", |finding| finding.diagnosis.invariance.answer == Answer::No)
         }
@@ -100,7 +103,8 @@ pub(crate) fn tables(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
             let all = || found.iter().filter_map(|finding| finding.predictions.get(index));
             good += all().filter(|one| (FACTOR.recip()..=FACTOR).contains(&one.ratio)).count();
             covered += all().filter(|one| one.in_range()).count();
-            row.pop();
+            // The ratio and the loss that is fitted to all K.
+            row.truncate(row.len() - 2);
             row.insert(0, first.diagnosis.label.as_str().into());
             row.push(all().map(|one| one.ratio).collect::<Vec<f64>>().into());
             losses.push(row);

@@ -1,16 +1,18 @@
 //! Table II of the paper: hyper-parameters of the presets paper and fast.
 
-use crate::{Effort, Entry, Lab, our_entries, paper_entries};
-use anyk::framework::{Error, Initialization, PretrainSettings, Schedule, Table, Update};
+use crate::fnn::paper_methods;
+use crate::{Entry, Lab, our_entries};
+use anyk::framework::{Error, Initialization, Method, PretrainSettings, Schedule, Table, Update};
 use anyk::network::SizeScale;
-use anyk::problems::urllc::{LossScale, Recipe};
+use anyk::problems::urllc::{LossScale, Recipe, TrainSettings};
 use anyk::row;
 
-pub(crate) fn table2(_: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
-    let paper = paper_entries(Effort::Full);
-    let ours = our_entries(Effort::Full);
-    let [of_paper, of_ours] = [&paper, &ours]
-        .map(|[p_gnn, .., fnn]| [&p_gnn.settings.recipe, &fnn.settings.recipe].map(figures));
+pub(crate) fn table2(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
+    // The entries of tables V and VI, so that all of these tables show the same steps.
+    let (paper, budget) = paper_methods(lab)?;
+    let ours = our_entries(lab.effort);
+    let [of_paper, of_ours] =
+        [&paper, &ours].map(|[p_gnn, .., fnn]| [&p_gnn.settings, &fnn.settings].map(figures));
     let [law, our_law] = [&paper, &ours].map(|[p_gnn, ..]| law_figures(p_gnn));
     let rows = NAMES.iter().enumerate().map(|(place, (name, printed))| {
         let [gnn, fnn] = of_paper.each_ref().map(|figures| figures[place].clone());
@@ -21,12 +23,12 @@ pub(crate) fn table2(_: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
     Ok(vec![Table {
         name: "table2".into(),
         title: "Table II: hyper-parameters of the presets paper and fast".into(),
-        note: "Tables III to VI use the preset paper. The preset fast trains the same networks; it differs in the \
-               optimizer, the initial weights, the scale of the loss, the fading states in a step, and the shape and \
-               inputs of B^v. Both presets compute the labels of B^v by quadrature. For training cells of more than 50 \
-               users, the preset fast uses batches of 5, 20,000 steps and 4 of 16 fading states. The notes of tables V \
-               and VI say how many epochs of the FNN are run."
-            .into(),
+        note: format!(
+            "Tables III to VI use the preset paper. The preset fast trains the same networks; it differs in the \
+             optimizer, the initial weights, the scale of the loss, the fading states in a step, and the shape and \
+             inputs of B^v. Both presets compute the labels of B^v by quadrature. For training cells of more than 50 \
+             users, the preset fast uses batches of 5, 20,000 steps and 4 of 16 fading states. {budget}"
+        ),
         columns: row![
             "",
             "GNNs",
@@ -58,8 +60,9 @@ const NAMES: [(&str, &str); 11] = [
 ];
 
 /// Returns the hyper-parameters of Algorithm 1, for GNNs or the FNN.
-fn figures(recipe: &Recipe) -> [String; 11] {
-    let is_fnn = recipe.batch >= 100;
+fn figures(settings: &TrainSettings) -> [String; 11] {
+    let recipe = &settings.recipe;
+    let is_fnn = settings.method == Method::Fnn;
     [
         if is_fnn { "[300]" } else { "[4] for each user" }.to_owned(),
         "–".to_owned(),
@@ -73,12 +76,29 @@ fn figures(recipe: &Recipe) -> [String; 11] {
             LossScale::Relative => "relative".to_owned(),
         },
         recipe.batch.to_string(),
-        match recipe.steps {
-            Some(steps) => format!("{steps} steps"),
-            None => format!("{} epochs", recipe.epochs),
-        },
+        duration(settings),
         format!("{} of {}", recipe.draws, recipe.stored_draws),
     ]
+}
+
+/// Returns the duration of a training run. The studies run only a part of the preset's duration for the FNN.
+fn duration(settings: &TrainSettings) -> String {
+    let recipe = &settings.recipe;
+    let [paper, fast] = match settings.method {
+        Method::Fnn => [Recipe::paper_fnn(), Recipe::fast_fnn()],
+        _ => [Recipe::paper(), Recipe::fast(settings.train_k.iter().copied().fold(0, usize::max))],
+    };
+    let part = |run: u64, whole: u64| match run == whole {
+        true => run.to_string(),
+        false => format!("{run} of {whole}"),
+    };
+    match (recipe.steps, fast.steps) {
+        (Some(steps), Some(whole)) => format!("{} steps", part(steps, whole)),
+        _ => {
+            let epochs = part(recipe.epochs, paper.epochs);
+            format!("{epochs} epochs ({} steps)", settings.steps())
+        }
+    }
 }
 
 /// Returns the hyper-parameters of the pre-training.
@@ -124,5 +144,21 @@ fn rate(schedule: Schedule) -> String {
         Schedule::Inverse { rate, decay } => format!("{rate}/(1+{decay}t)"),
         Schedule::Cosine { rate, last } if last > 0.0 => format!("{rate} to {last:e}, cosine"),
         Schedule::Cosine { rate, .. } => format!("{rate} to 0, cosine"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Effort, paper_entries};
+
+    /// Table V shows the steps of the same settings.
+    #[test]
+    fn the_duration_is_the_one_that_the_studies_run() {
+        let of = |[.., fnn]: [Entry; 4]| duration(&fnn.settings);
+        assert_eq!(of(paper_entries(Effort::Usual)), "8 of 5000 epochs (160 steps)");
+        assert_eq!(of(paper_entries(Effort::Full)), "5000 epochs (5000000 steps)");
+        assert_eq!(of(our_entries(Effort::Usual)), "2500 of 25000 steps");
+        assert_eq!(of(our_entries(Effort::Full)), "25000 steps");
     }
 }

@@ -16,45 +16,59 @@ pub(crate) struct MethodCurve {
     pub(crate) figures: Vec<(usize, f64, f64)>,
 }
 
-/// Smallest extra bandwidth in percent that the logarithmic axis shows.
-const NO_DISTANCE: f64 = 1e-6;
-
-/// Draws the extra bandwidth and the availability of all methods. The legend names the sizes at which each fails.
-pub(crate) fn of_methods(curves: &[MethodCurve]) -> Vec<Picture> {
-    let series = |value: fn(&(usize, f64, f64)) -> f64, shown: fn(f64) -> bool| {
-        let one = |curve: &MethodCurve| {
-            let points = curve.figures.iter().map(|figure| (figure.0 as f64, value(figure)));
-            let label = format!("{}{}", curve.label, at_failures(curve));
-            Series::solid(label, points.filter(|point| shown(point.1)).collect())
-        };
-        curves.iter().map(one).collect::<Vec<Series>>()
+/// Draws the extra bandwidth of the chosen methods, with crosses at failures, and the availability of all methods,
+/// whose legend names the sizes at which each fails.
+pub(crate) fn of_methods(chosen: &[MethodCurve], all: &[MethodCurve]) -> Vec<Picture> {
+    let figures = |curve: &MethodCurve, value: fn(&(usize, f64, f64)) -> f64| {
+        curve.figures.iter().map(|figure| (figure.0 as f64, value(figure))).collect()
     };
+    let gap = |figure: &(usize, f64, f64)| figure.2;
+    let mut gaps: Vec<Series> = chosen
+        .iter()
+        .map(|curve| Series::solid(curve.label.clone(), figures(curve, gap)))
+        .collect();
+    let failed = chosen.iter().flat_map(|curve| &curve.figures).filter(|figure| fails(figure));
+    let failed: Vec<(f64, f64)> = failed.map(|figure| (figure.0 as f64, figure.2)).collect();
+    if !failed.is_empty() {
+        gaps.push(Series::crosses("does not serve every user", failed));
+    }
+    let availability = all.iter().map(|curve| {
+        let label = format!("{}{}", curve.label, at_failures(curve));
+        Series::solid(label, figures(curve, |figure| figure.1))
+    });
     vec![
         Picture {
             subject: BANDWIDTH.to_owned(),
-            caption: over_words(curves),
+            caption: "0 is optimal. A cross marks a size at which a method does not serve every user (availability \
+                      below 1.00). Below 0, users get less bandwidth than they need."
+                .into(),
             chart: Chart {
                 title: "Extra bandwidth compared with the optimum (%)".into(),
                 x_label: "number of users K".into(),
                 y_label: "extra bandwidth (%)".into(),
                 log_x: true,
-                log_y: true,
-                series: series(|figure| figure.2, |over| over > NO_DISTANCE),
+                log_y: false,
+                series: gaps,
             },
         },
         Picture {
             subject: AVAILABILITY.to_owned(),
-            caption: availability_words(curves),
+            caption: availability_words(all),
             chart: Chart {
                 title: "Availability: share of users whose QoS is met".into(),
                 x_label: "number of users K".into(),
                 y_label: "availability A_K".into(),
                 log_x: true,
                 log_y: false,
-                series: series(|figure| figure.1, |_| true),
+                series: availability.collect(),
             },
         },
     ]
+}
+
+/// Returns whether a method does not serve every user at a size.
+fn fails(figure: &(usize, f64, f64)) -> bool {
+    figure.1 < AVAILABLE
 }
 
 /// Names the sizes at which a method does not serve every user, as a suffix of its label.
@@ -62,32 +76,13 @@ fn at_failures(curve: &MethodCurve) -> String {
     let failed: Vec<String> = curve
         .figures
         .iter()
-        .filter(|figure| figure.1 < AVAILABLE)
+        .filter(|figure| fails(figure))
         .map(|figure| figure.0.to_string())
         .collect();
     match failed.len() {
         0 => String::new(),
         all if all == curve.figures.len() => ": fails at every K".to_owned(),
         _ => format!(": fails at K = {}", failed.join(", ")),
-    }
-}
-
-/// Caption that names the points missing from the picture of bandwidths.
-fn over_words(curves: &[MethodCurve]) -> String {
-    let under = curves.iter().filter_map(|curve| {
-        let sizes = curve.figures.iter().filter(|figure| figure.2 < -NO_DISTANCE);
-        let sizes: Vec<String> = sizes.map(|figure| figure.0.to_string()).collect();
-        (!sizes.is_empty()).then(|| format!("{} at K = {}", curve.label, sizes.join(", ")))
-    });
-    let under: Vec<String> = under.collect();
-    let words = format!(
-        "A method fails if its availability is below 1.00. Points at the optimum (to {NO_DISTANCE:e} %) are not shown"
-    );
-    if under.is_empty() {
-        format!("{words}.")
-    } else {
-        let under: Vec<&str> = under.iter().map(String::as_str).collect();
-        format!("{words}, nor are points below it, where users lack bandwidth: {}.", listed(&under))
     }
 }
 
@@ -153,19 +148,21 @@ mod tests {
     fn failures_are_named() {
         let good = curve("a", &[(1, 1.0, 0.0), (10, 0.996, 2.0)]);
         let bad = curve("b", &[(1, 1.0, 3.0), (10, 0.2, -30.0), (50, 0.99, 4.0)]);
-        let [over, availability] = of_methods(&[good, bad]).try_into().unwrap();
-        // A logarithmic axis cannot show the points at and below the optimum; the caption names them.
+        let curves = [good, bad];
+        let [over, availability] = of_methods(&curves, &curves).try_into().unwrap();
         let points = |picture: &Picture, series: usize| picture.chart.series[series].points.clone();
-        assert_eq!(points(&over, 0), [(10.0, 2.0)]);
-        assert_eq!(points(&over, 1), [(1.0, 3.0), (50.0, 4.0)]);
-        assert!(over.caption.ends_with("where users lack bandwidth: b at K = 10."));
+        assert_eq!(points(&over, 1), [(1.0, 3.0), (10.0, -30.0), (50.0, 4.0)]);
+        // Crosses mark the failures of all methods.
+        assert!(over.chart.series[2].crosses);
+        assert_eq!(points(&over, 2), [(10.0, -30.0), (50.0, 4.0)]);
         assert_eq!(points(&availability, 1), [(1.0, 1.0), (10.0, 0.2), (50.0, 0.99)]);
-        for picture in [&over, &availability] {
-            assert_eq!(picture.chart.series[1].label, "b: fails at K = 10, 50");
-        }
+        assert_eq!(over.chart.series[1].label, "b");
+        assert_eq!(availability.chart.series[1].label, "b: fails at K = 10, 50");
         assert!(availability.caption.contains("at every K: “a”. Lower at some K: “b”."));
-        // Without a failure, no label names one.
-        let fine = of_methods(&[curve("a", &[(1, 1.0, 1.0)])]);
+        // Without a failure, no label names one, and there are no crosses.
+        let curves = [curve("a", &[(1, 1.0, 1.0)])];
+        let fine = of_methods(&curves, &curves);
+        assert!(fine.iter().all(|picture| picture.chart.series.len() == 1));
         assert!(fine.iter().all(|picture| picture.chart.series[0].label == "a"));
         assert_eq!(fine[1].caption, "Availability 1.00 at every K: “a”.");
         assert_eq!(at_failures(&curve("c", &[(1, 0.0, 0.0)])), ": fails at every K");

@@ -263,9 +263,23 @@ fn comparison(lab: &Lab<'_>, optimum: &[f64], rows: &[Row]) -> Table {
         curves.push(Series::solid(row.label.clone(), points));
     }
     let (availability, gap) = rows.first().map_or((f64::NAN, f64::NAN), Row::worst);
-    let methods = rows
-        .iter()
-        .map(|row| MethodCurve { label: row.label.clone(), figures: row.figures.clone() });
+    let curve = |label: &str, row: &Row| MethodCurve {
+        label: label.to_owned(),
+        figures: row.figures.clone(),
+    };
+    let all: Vec<MethodCurve> = rows.iter().map(|row| curve(&row.label, row)).collect();
+    let sampled = sampled_label();
+    let shown = rows.iter().filter_map(|row| {
+        let name = match row.label.as_str() {
+            label if label == sampled => "price policy, trained on samples of the fading",
+            "P-GNN, preset fast" => "P-GNN, the paper's network",
+            "M-GNN^10, preset fast" => "M-GNN, the paper's network",
+            BASELINE => "equal power, nothing trained",
+            _ => return None,
+        };
+        Some(curve(name, row))
+    });
+    let shown: Vec<MethodCurve> = shown.collect();
     Table {
         name: "price".into(),
         title: "Availability and extra bandwidth of the price policy and the paper's methods on the same cells".into(),
@@ -307,7 +321,7 @@ fn comparison(lab: &Lab<'_>, optimum: &[f64], rows: &[Row]) -> Table {
             availability >= 1.0 && gap <= TARGET_PERCENT,
         )
         .covering(format!("{}, {} cells for each K", lab.trainings_words(), lab.cells))],
-        pictures: pictures::of_methods(&methods.collect::<Vec<_>>()),
+        pictures: pictures::of_methods(&shown, &all),
     }
 }
 

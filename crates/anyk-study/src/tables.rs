@@ -371,7 +371,7 @@ pub(crate) fn table6(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
             series: measured.into_iter().chain(printed).collect(),
         }),
         claims: covering(claims, &covers),
-        pictures: pictures::of_methods(&curves),
+        pictures: pictures::of_methods(&curves, &curves),
     }])
 }
 

@@ -54,6 +54,19 @@ enum Part {
     },
 }
 
+/// Returns whether an input is a stream: a program that waits for an answer before it sends the next instance writes
+/// to a pipe.
+fn is_stream(input: &str) -> bool {
+    input == "-" || std::fs::metadata(input).is_ok_and(|found| !found.is_file())
+}
+
+/// Prepares for a stream, whose sender waits for each answer, so that the first one takes no longer than the rest.
+pub(super) fn prepare(args: &SolveArgs, answering: &mut Answering) {
+    if is_stream(args.input()) {
+        answering.prepare();
+    }
+}
+
 /// Answers all instances of an input. The exit code says whether every instance was answered and every user is served.
 pub(super) fn run(args: &SolveArgs, answering: &Answering) -> Result<ExitCode, Failure> {
     through(args, || answering.fork(), Answering::answer)
@@ -79,9 +92,7 @@ pub(super) fn through<W: Send>(
     } else {
         Box::new(File::open(input).map_err(unread)?)
     };
-    // A program that waits for an answer before it sends the next instance writes to a pipe.
-    let is_stream = input == "-" || std::fs::metadata(input).is_ok_and(|found| !found.is_file());
-    let mut sink = Sink::new(args, format, is_stream)?;
+    let mut sink = Sink::new(args, format, is_stream(input))?;
     let mut failure = None;
     let work = |worker: &mut W, input: Input<'_>| -> Vec<Part> {
         let told = |answer: Result<Answer, Error>| part(answer, format, input);

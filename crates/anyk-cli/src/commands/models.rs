@@ -59,7 +59,8 @@ pub(super) fn named(path: &str) -> impl Fn(Error) -> Failure {
 pub(super) fn allocate(matches: &ArgMatches) -> Result<ExitCode, Failure> {
     let args: AllocateArgs = parsed(matches);
     let (model, options) = opened(&args.model, matches, Verb::Allocate)?;
-    let answering = allocating(&*model, &options)?;
+    let mut answering = allocating(&*model, &options)?;
+    answers::prepare(&args.solve, &mut answering);
     let noted = AtomicBool::new(false);
     // The note is printed immediately, since a stream may never end.
     let answer = |worker: &mut Answering, input: Input<'_>| {

@@ -35,7 +35,9 @@ pub(super) fn solve(matches: &ArgMatches) -> Result<ExitCode, Failure> {
         return Ok(ExitCode::SUCCESS);
     };
     let args: SolveArgs = parsed(matches);
-    answers::run(&args, &solving(about, &options)?)
+    let mut answering = solving(about, &options)?;
+    answers::prepare(&args, &mut answering);
+    answers::run(&args, &answering)
 }
 
 /// Checks that a model can be read back, then writes it atomically.

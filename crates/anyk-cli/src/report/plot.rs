@@ -19,6 +19,7 @@ use crate::printable::is_obeyed;
 /// are darker than theirs, because a thin line needs a contrast of 3:1 with white.
 const COLOURS: [&str; 8] =
     ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#C28100", "#3F9BD8", "#000000", "#808080"];
+const CROSSES: &str = "#000000";
 /// Markers of measurements, and of the dashed curves that they are compared with.
 const MARKERS: [MarkerShape; 6] = [
     MarkerShape::Circle,
@@ -123,6 +124,13 @@ fn draw(
     let colour = COLOURS[index % COLOURS.len()];
 
     let data = || points.iter().map(|point| point.0);
+    if series.crosses {
+        let marker = MarkerShape::Cross;
+        let scatter = ScatterPlot::new().with_data(data()).with_color(CROSSES);
+        plots.push(Plot::Scatter(scatter.with_marker(marker).with_size(7.0)));
+        let (color, shape) = (CROSSES.to_owned(), LegendShape::Marker(marker));
+        return LegendEntry { label: text(&series.label), color, shape, dasharray: None };
+    }
     let mut line = LinePlot::new().with_data(data()).with_color(colour);
     if series.dashed {
         line = line.with_line_style(LineStyle::Custom(DASHES.to_owned()));

@@ -8,6 +8,9 @@ use anyk_study::{CitedClaim, Section, Shown, Study, Summary};
 
 use super::html::{escape, figure};
 
+/// Question of the paper, and the terms of the report.
+const OPENING: &str = include_str!("opening.html");
+
 /// Command line of `reproduce` that adds to this report.
 pub(super) struct Command<'a> {
     /// Folder of the report, unless it is the default.
@@ -36,7 +39,8 @@ fn quoted(word: &str) -> String {
 /// Returns the summary as HTML.
 pub(super) fn html(sections: &[Section], command: &Command<'_>) -> String {
     let summary = Summary::of(sections);
-    let mut html = "<section id=\"summary\">\n<h2>Summary</h2>\n".to_owned();
+    let mut html = OPENING.to_owned();
+    html.push_str("<section id=\"summary\">\n<h2>Summary</h2>\n");
     let _ = writeln!(html, "<p>{}</p>", lead(&summary));
     for caution in cautions(sections, command) {
         let _ = writeln!(html, "<p class=\"caution\">{caution}</p>");

@@ -25,6 +25,7 @@ fn sample() -> Table {
             points: USERS.into_iter().zip(gap).collect(),
             dashed,
             spread: (!dashed).then(|| gap.map(|gap| (0.9 * gap, 1.1 * gap)).to_vec()),
+            ..Series::default()
         }
     };
     let head = |setting: usize| {
@@ -267,6 +268,8 @@ fn a_report_begins_with_what_the_numbers_say() {
     ));
     // Each claim is in its list, with a link to its numbers, before the table of contents.
     let order = [
+        "<h2>The question</h2>",
+        "<dt>availability, A_K</dt>",
         "Reproduced",
         "P-GNN serves &lt;everyone&gt;: <span class=\"measured\">it does, for ε_D = 6e-6.</span> <a href=\"#table6\">",
         "Not reproduced",

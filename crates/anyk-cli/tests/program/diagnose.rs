@@ -64,6 +64,24 @@ fn samples_are_diagnosed_as_json() {
 }
 
 #[test]
+fn the_price_layer_is_fitted_next_to_the_other_networks() {
+    let args = ["diagnose", "--policy", "urllc-power", "--users", "4000"];
+    let answer = run(&[&args[..], &["--json"]].concat(), "");
+    let found: Value = serde_json::from_str(&answer.stdout).unwrap();
+    let candidates = found["recommendation"]["candidates"].as_array().unwrap();
+    let chosen = usize::try_from(found["recommendation"]["chosen"].as_u64().unwrap()).unwrap();
+    let chosen = &candidates[chosen];
+    assert_eq!((&chosen["output"], &chosen["aggregator"]), (&"price".into(), &Value::Null));
+    let fits = found["predictions"].as_array().unwrap();
+    let loss = |place: usize| fits[place]["with_law_percent"].as_f64().unwrap();
+    assert_eq!((fits.len(), &fits[1]["output"]), (5, &"softmax".into()));
+    assert!(loss(4) < 0.5 * loss(1), "{fits:?}");
+    let text = run(&args, "").stdout;
+    assert!(text.contains("recommended       price layer\n"), "{text}");
+    assert_eq!(text.lines().filter(|line| line.starts_with("price layer ")).count(), 2, "{text}");
+}
+
+#[test]
 fn a_model_is_diagnosed() {
     let folder = tempfile::tempdir().unwrap();
     let model = folder.path().join("power.safetensors");

@@ -535,3 +535,50 @@ fn answers_go_to_a_file_whole_or_not_at_all() {
     assert_eq!(outcome.code, 0, "{}", outcome.stderr);
     assert_eq!(lines(&fs::read_to_string(&out).unwrap()).len(), 2);
 }
+
+/// Runs a command in the root of the repository, with this build of the program in the path.
+#[cfg(unix)]
+fn client(command: &mut Command) -> Outcome {
+    let program = std::path::Path::new(env!("CARGO_BIN_EXE_anyk"));
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let folders = std::iter::once(program.parent().unwrap().to_owned());
+    let folders = folders.chain(std::env::split_paths(&path));
+    command.env("PATH", std::env::join_paths(folders).unwrap());
+    let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
+    let output = command.current_dir(root).output().unwrap();
+    crate::common::outcome(&output)
+}
+
+#[cfg(unix)]
+#[test]
+fn a_client_in_python_gets_an_answer_for_each_line() {
+    let outcome =
+        client(Command::new("python3").args(["examples/service/client.py", "solve", "urllc"]));
+    assert_eq!(outcome.code, 0, "{}", outcome.stderr);
+    assert!(outcome.stdout.contains("; first answer "), "{}", outcome.stdout);
+}
+
+/// Skipped if there is no C compiler.
+#[cfg(unix)]
+#[test]
+fn a_client_in_c_gets_the_answers_of_a_file() {
+    if Command::new("cc").arg("--version").output().is_err() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let program = folder.path().join("client");
+    let strict = ["-Wall", "-Wextra", "-Werror", "examples/service/client.c", "-o"];
+    let outcome = client(Command::new("cc").args(strict).arg(&program));
+    assert_eq!(outcome.code, 0, "{}", outcome.stderr);
+    let answers = client(Command::new(&program).args(["solve", "urllc"]));
+    assert_eq!(answers.code, 0, "{}", answers.stderr);
+    // A service is prepared by a random cell, and a file is not; the answers are the same bit by bit.
+    let cells = folder.path().join("cells.jsonl");
+    let cell = |cell: usize| {
+        let near = 60 + 10 * cell;
+        format!(r#"{{"cell":{cell},"users":[{{"distance_m":{near}}},{{"distance_m":200}}]}}"#)
+    };
+    fs::write(&cells, (0..3).map(cell).collect::<Vec<_>>().join("\n")).unwrap();
+    let file = run(&["solve", "urllc", "--json", "--input", cells.to_str().unwrap()], "");
+    assert_eq!(answers.stdout, file.stdout);
+}

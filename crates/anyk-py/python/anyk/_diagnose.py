@@ -75,7 +75,11 @@ class Diagnosis:
             ("recommended", self.recommended),
             ("", self.reason),
         ]
-        return "\n".join(f"{name:<17} {text}" for name, text in rows)
+        lines = [f"{name:<17} {text}".rstrip() for name, text in rows]
+        # The fit of every candidate, as in the output of the program.
+        fits = [table for table in self.tables if table.name in ("networks", "prediction")]
+        lines += [f"\n{Table(fit.columns, fit.rows, text=fit._cells())}" for fit in fits]
+        return "\n".join(lines)
 
     def __repr__(self) -> str:
         return str(self)
@@ -100,7 +104,7 @@ def diagnose(
     users: int | None = None,
     train_k: int = 20,
     seed: int = 1,
-    check: bool = False,
+    check: bool = True,
     progress: Progress = None,
     **options: Option,
 ) -> Diagnosis:
@@ -133,7 +137,8 @@ def diagnose(
 
     check
         Also train networks at ``train_k`` users, measure their losses at a larger number, and correct the
-        recommendation if another network has a smaller loss. This takes seconds.
+        recommendation if another network has a smaller loss. This takes about a second. Only the check can recommend
+        a price layer.
 
     progress
         Progress bar or function, as in :func:`train`.

@@ -12,10 +12,13 @@ use rayon::prelude::*;
 use super::answer::{Denied, Served, WARNING, plain_json};
 use super::{
     Allocation, Allotment, Allotments, Answer, Fact, Formulating, Instance, Outcome, Policy,
-    Problem, Reader, Record, Reference, Report, Reporting, Status, Verdict,
+    Problem, Reader, Record, Reference, Report, Reporting, Status, Verdict, record_json,
 };
 use crate::exchange::{Batch, Documents, Extra, Input, InputError, name_of};
 use crate::framework::{Error, Infeasibility, Unjudged};
+
+/// Number of users of the instance that prepares a loop.
+const PREPARED: usize = 10;
 
 /// Results for a document: an answer or an error for each of its instances.
 pub type Answers = Vec<Result<Answer, Error>>;
@@ -112,6 +115,20 @@ impl Answering {
             checks: self.checks,
             largest: Arc::clone(&self.largest),
         })
+    }
+
+    /// Answers a random instance and drops the answer, so that tables and threads are ready when the first instance
+    /// arrives. It must be called before the first fork. Answers do not depend on it.
+    pub fn prepare(&mut self) {
+        rayon::broadcast(|_| ());
+        let record = self.formulating.problem().draw(0, PREPARED, 0);
+        // A random instance that cannot be drawn or answered prepares nothing.
+        if let Ok(line) = record.and_then(|record| record_json(&record)) {
+            for answer in self.answer(Input::new(line.as_bytes(), "")).iter().flatten() {
+                let _ = answer.json();
+            }
+        }
+        self.largest = Arc::default();
     }
 
     /// Largest number of users in a cell that this loop or its forks have read so far.

@@ -3,7 +3,7 @@
 
 use serde::Serialize;
 
-use super::{Answer, Diagnosis, Prediction, SizeLaw, Support, output_name};
+use super::{Answer, Diagnosis, Layer, Prediction, SizeLaw, Support};
 use crate::network::{Activation, Output};
 
 /// Largest loss, as a ratio, for which a policy with a limit counts as close to it, so that a size-invariant output
@@ -68,11 +68,11 @@ pub enum Ground {
     /// The check found an output with a smaller loss than the one that the size law suggests.
     Overruled {
         /// Output with the smaller loss.
-        output: Output,
+        output: Layer,
         /// Loss of this output at the larger size, in percent.
         loss_percent: f64,
         /// Output that the law suggests.
-        instead_of: Output,
+        instead_of: Layer,
         /// Loss of the output that the law suggests, in percent.
         instead_percent: f64,
     },
@@ -119,18 +119,18 @@ impl Ground {
     }
 
     /// Returns the recommended output, of those that can produce the policy's outputs.
-    pub fn output(self, support: Support) -> Option<Output> {
-        match self {
-            Self::OrderMatters | Self::NoLaw | Self::Unsure => None,
+    pub fn output(self, support: Support) -> Option<Layer> {
+        Some(Layer::Network(match self {
+            Self::OrderMatters | Self::NoLaw | Self::Unsure => return None,
             // Sum-normalization can produce weights of 0; softmax would need an exponent of −∞.
             Self::SharedSum { .. } | Self::FallsAsShare { .. } if support.zero => {
-                Some(Output::SumNormalisation)
+                Output::SumNormalisation
             }
-            Self::SharedSum { .. } | Self::FallsAsShare { .. } => Some(Output::Softmax),
-            Self::Still { .. } | Self::Slow { .. } => Some(INVARIANT),
-            Self::NotYetStill { .. } | Self::Moves { .. } => Some(Output::Pretrained),
-            Self::Overruled { output, .. } => Some(output),
-        }
+            Self::SharedSum { .. } | Self::FallsAsShare { .. } => Output::Softmax,
+            Self::Still { .. } | Self::Slow { .. } => INVARIANT,
+            Self::NotYetStill { .. } | Self::Moves { .. } => Output::Pretrained,
+            Self::Overruled { output, .. } => return Some(output),
+        }))
     }
 
     /// Returns the reason as a sentence.
@@ -177,11 +177,17 @@ impl Ground {
                 "f(x, K) changes by {loss_percent:.0} % from K = {from} to {to}, unlike any fixed activation, so \
                  the network needs an outer function"
             ),
-            Self::Overruled { loss_percent, instead_of, instead_percent, .. } => format!(
-                "trained at K = {from}, this output has a loss of {loss_percent:.1} % at K = {to}; {}, which the law \
-                 suggests, has a loss of {instead_percent:.1} %",
-                output_name(instead_of)
-            ),
+            Self::Overruled { output, loss_percent, instead_of, instead_percent } => {
+                let how = match output {
+                    Layer::Price => format!("fitted to K = {from} to {to}"),
+                    Layer::Network(_) => format!("trained at K = {from}"),
+                };
+                format!(
+                    "{how}, this output has a loss of {loss_percent:.1} % at K = {to}; {}, which the law \
+                     suggests, has a loss of {instead_percent:.1} %",
+                    instead_of.name()
+                )
+            }
         }
     }
 
@@ -189,12 +195,10 @@ impl Ground {
     /// output whose loss is about as large at the training size does not fail because of K and is not overruled.
     pub(super) fn checked(self, support: Support, predictions: &[Prediction]) -> Self {
         let factor = |percent: f64| (percent / 100.0).ln_1p();
-        let of = |output: Output| predictions.iter().find(|one| one.output == output);
+        let of = |output: Layer| predictions.iter().find(|one| one.output == output);
         let Some(own) = self.output(support).and_then(of) else { return self };
-        let keeps_sum =
-            |output: Output| matches!(output, Output::Softmax | Output::SumNormalisation);
         let shared = matches!(self, Self::SharedSum { .. });
-        let others = predictions.iter().filter(|one| !shared || keeps_sum(one.output));
+        let others = predictions.iter().filter(|one| !shared || one.output.keeps_sum());
         let best = others.min_by(|a, b| a.with_law_percent.total_cmp(&b.with_law_percent));
         let Some(best) = best else { return self };
         let worse = factor(own.with_law_percent) - factor(best.with_law_percent);
@@ -221,12 +225,16 @@ mod tests {
     use super::*;
 
     const POSITIVE: Support = Support { negative: false, zero: false, positive: true };
+    const STILL: Layer = Layer::Network(INVARIANT);
+    const PRETRAINED: Layer = Layer::Network(Output::Pretrained);
+    const SOFTMAX: Layer = Layer::Network(Output::Softmax);
+    const SUM: Layer = Layer::Network(Output::SumNormalisation);
     const ZEROS: Support = Support { zero: true, ..POSITIVE };
 
-    fn prediction(output: Output, train: f64, measured: f64, with_law: f64) -> Prediction {
+    fn prediction(output: Layer, train: f64, measured: f64, with_law: f64) -> Prediction {
         Prediction {
             output,
-            label: output_name(output),
+            label: output.name(),
             train_k: 20,
             test_k: 200,
             drift_percent: 0.0,
@@ -244,17 +252,16 @@ mod tests {
     #[test]
     fn the_check_overrules_what_does_worse_with_more_users_and_nothing_else() {
         let slow = Ground::Slow { loss_percent: 4.0 };
-        let pretrained = prediction(Output::Pretrained, 1.0, 6.0, 1.5);
-        let checked = |own| {
-            slow.checked(POSITIVE, &[prediction(INVARIANT, own, 12.0, 12.0), pretrained.clone()])
-        };
-        assert_eq!(checked(1.0).output(POSITIVE), Some(Output::Pretrained));
+        let pretrained = prediction(PRETRAINED, 1.0, 6.0, 1.5);
+        let checked =
+            |own| slow.checked(POSITIVE, &[prediction(STILL, own, 12.0, 12.0), pretrained.clone()]);
+        assert_eq!(checked(1.0).output(POSITIVE), Some(PRETRAINED));
         assert!(checked(1.0).text(POSITIVE, 20, 200).contains("a loss of 12.0 %"));
         // The loss is as large at the training size: the network is too small, and K is not the cause.
         assert_eq!(checked(11.0), slow);
         // The loss is not smaller, or not significantly.
-        let alike = prediction(Output::Pretrained, 1.0, 11.0, 11.0);
-        let own = prediction(INVARIANT, 1.0, 12.0, 12.0);
+        let alike = prediction(PRETRAINED, 1.0, 11.0, 11.0);
+        let own = prediction(STILL, 1.0, 12.0, 12.0);
         assert_eq!(slow.checked(POSITIVE, &[own.clone(), alike]), slow);
         let unsure = Prediction { measured_error: 0.1, ..pretrained.clone() };
         assert_eq!(slow.checked(POSITIVE, &[own, unsure]), slow);
@@ -264,14 +271,14 @@ mod tests {
     #[test]
     fn what_does_not_keep_a_sum_cannot_overrule() {
         let shared = Ground::SharedSum { sum: 1.0, inner_change_percent: None };
-        let softmax = prediction(Output::Softmax, 1.0, 12.0, 12.0);
-        let pretrained = prediction(Output::Pretrained, 1.0, 3.0, 3.0);
+        let softmax = prediction(SOFTMAX, 1.0, 12.0, 12.0);
+        let pretrained = prediction(PRETRAINED, 1.0, 3.0, 3.0);
         assert_eq!(shared.checked(POSITIVE, &[softmax.clone(), pretrained]), shared);
-        let other = prediction(Output::SumNormalisation, 1.0, 3.0, 3.0);
+        let other = prediction(SUM, 1.0, 3.0, 3.0);
         let checked = shared.checked(POSITIVE, &[softmax, other]);
-        assert_eq!(checked.output(POSITIVE), Some(Output::SumNormalisation));
+        assert_eq!(checked.output(POSITIVE), Some(SUM));
         // Outputs of 0 require weights that may be 0.
-        assert_eq!(shared.output(POSITIVE), Some(Output::Softmax));
-        assert_eq!(shared.output(ZEROS), Some(Output::SumNormalisation));
+        assert_eq!(shared.output(POSITIVE), Some(SOFTMAX));
+        assert_eq!(shared.output(ZEROS), Some(SUM));
     }
 }

@@ -8,6 +8,7 @@ use rayon::prelude::*;
 use serde::Serialize;
 
 use super::{Diagnosis, Ground, Prediction, Samples, SizeLaw, Support};
+use crate::framework::SamplePrice;
 use crate::math::Moments;
 use crate::math::median;
 use crate::math::over_others;
@@ -24,10 +25,10 @@ const ALIGNED: f64 = 0.1;
 /// Kind of network and its size law.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Candidate {
-    /// Aggregator over the other users.
-    pub aggregator: Aggregator,
+    /// Aggregator over the other users; `None` for a price layer, which has none.
+    pub aggregator: Option<Aggregator>,
     /// Output layer.
-    pub output: Output,
+    pub output: Layer,
     /// Exponent in K of the output, as the median over random networks.
     pub exponent: f64,
     /// Largest difference between a network's exponent and the policy's.
@@ -41,7 +42,8 @@ pub struct Candidate {
 impl Candidate {
     /// Returns the name used in tables.
     pub fn label(&self) -> String {
-        format!("{} + {}", aggregator_name(self.aggregator), output_name(self.output))
+        let aggregator = self.aggregator.map(aggregator_name);
+        aggregator.map_or(String::new(), |name| format!("{name} + ")) + self.output.name()
     }
 }
 
@@ -54,13 +56,38 @@ fn aggregator_name(aggregator: Aggregator) -> &'static str {
     }
 }
 
-/// Returns the name of an output layer.
-pub fn output_name(output: Output) -> &'static str {
-    match output {
-        Output::Elementwise(_) => "size-invariant activation",
-        Output::Softmax => "softmax",
-        Output::SumNormalisation => "sum-normalisation",
-        Output::Pretrained => "pre-trained activation",
+/// Output layer of a candidate.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Layer {
+    /// Response of each user to a price, and the price that spends the budget of the cell. It applies if the outputs
+    /// of every instance have the same sum.
+    Price,
+    /// Output layer of a GNN.
+    #[serde(untagged)]
+    Network(Output),
+}
+
+impl Layer {
+    /// Returns all output layers: those of a GNN, and the price layer if the outputs share a budget.
+    pub(super) fn all(shared: bool) -> impl Iterator<Item = Self> {
+        Output::ALL.into_iter().map(Self::Network).chain(shared.then_some(Self::Price))
+    }
+
+    /// Returns the name used in tables.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Price => "price layer",
+            Self::Network(Output::Elementwise(_)) => "size-invariant activation",
+            Self::Network(Output::Softmax) => "softmax",
+            Self::Network(Output::SumNormalisation) => "sum-normalisation",
+            Self::Network(Output::Pretrained) => "pre-trained activation",
+        }
+    }
+
+    /// Returns whether the outputs of every instance have the same sum.
+    pub(super) fn keeps_sum(self) -> bool {
+        matches!(self, Self::Price | Self::Network(Output::Softmax | Output::SumNormalisation))
     }
 }
 
@@ -110,12 +137,18 @@ impl Recommendation {
         let own = median(inputs.clone());
         let normalised = matches!(diagnosis.law, SizeLaw::Normalised { .. });
         let mut candidates = Vec::new();
-        for output in Output::ALL {
-            for aggregator in [Aggregator::Mean, Aggregator::Max, Aggregator::Sum] {
+        // A price layer has positive outputs with a fixed sum.
+        for output in Layer::all(normalised && !diagnosis.support.zero) {
+            let aggregators: &[_] = match output {
+                Layer::Price => &[None],
+                _ => &[Some(Aggregator::Mean), Some(Aggregator::Max), Some(Aggregator::Sum)],
+            };
+            for &aggregator in aggregators {
                 let plain = measure(aggregator, output, &inputs, own, (from_k, to_k), seed);
                 // The outer function is fitted to the policy, so it has the policy's size law.
-                let outer = if output == Output::Pretrained { policy_exponent } else { 0.0 };
-                let share = matches!(output, Output::Softmax | Output::SumNormalisation);
+                let is_outer = output == Layer::Network(Output::Pretrained);
+                let outer = if is_outer { policy_exponent } else { 0.0 };
+                let share = output.keeps_sum();
                 // A normalized policy has the same form as the network, so both deviate from 1/K alike, for example
                 // if the weights have no mean.
                 let target = if share && normalised { -1.0 } else { policy_exponent };
@@ -179,26 +212,36 @@ fn standardised(samples: &Samples) -> Vec<f64> {
     samples.users().map(|user| (user.0 - moments.mean) / deviation).collect()
 }
 
+/// Function from the inputs of all users to the output of the first.
+type First = dyn Fn(&[f64]) -> f64 + Sync;
+
 /// Returns the exponents of random networks of one kind between two sizes, for a user with the input `own`.
 fn measure(
-    aggregator: Aggregator,
-    output: Output,
+    aggregator: Option<Aggregator>,
+    output: Layer,
     inputs: &[f64],
     own: f64,
     (from_k, to_k): (usize, usize),
     seed: u64,
 ) -> Vec<f64> {
-    let gnn = Gnn::new(&WIDTHS, aggregator, Activation::LeakyRelu, output);
     let exponent = |network: u64| {
-        let parameters = gnn.random_parameters(seed, network);
+        let first: Box<First> = match (aggregator, output) {
+            (Some(aggregator), Layer::Network(output)) => {
+                let gnn = Gnn::new(&WIDTHS, aggregator, Activation::LeakyRelu, output);
+                let parameters = gnn.random_parameters(seed, network);
+                Box::new(move |x| {
+                    gnn.forward(&parameters, x, &vec![1.0; x.len()], &mut Tape::default())[0]
+                })
+            }
+            _ => {
+                let layer = SamplePrice::random(seed + network);
+                Box::new(move |x| layer.outputs(x)[0])
+            }
+        };
         let mean = |k: usize| {
             let draw = |rng: &mut dyn Rng| inputs[rng.random_range(0..inputs.len())];
-            let outer = vec![1.0; k];
-            let [moments] = over_others((k, own), (DRAWS, seed + 1 + network), draw, || {
-                let mut tape = Tape::default();
-                let (gnn, parameters, outer) = (&gnn, &parameters, &outer);
-                move |x: &[f64]| [gnn.forward(parameters, x, outer, &mut tape)[0]]
-            });
+            let [moments] =
+                over_others((k, own), (DRAWS, seed + 1 + network), draw, || |x: &[f64]| [first(x)]);
             // An output may underflow to 0, which has no logarithm.
             moments.mean.max(f64::MIN_POSITIVE)
         };

@@ -36,7 +36,7 @@ mod toy;
 mod verdict;
 
 pub use advice::Ground;
-pub use candidates::{Candidate, Recommendation, output_name};
+pub use candidates::{Candidate, Layer, Recommendation};
 pub use estimate::{Curve, Estimate, Point, QUANTILES};
 pub use finding::Finding;
 pub use law::Law;

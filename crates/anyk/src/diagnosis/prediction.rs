@@ -15,15 +15,17 @@
 use rand::RngExt;
 use serde::Serialize;
 
-use super::candidates::output_name;
+use super::candidates::Layer;
 use super::extrapolation::Extrapolation;
 use super::residual::{fade, left, smoothed, spread};
 use super::{Estimate, Instance, Samples, SizeSamples};
-use crate::framework::{Cell, Error, SampleNetwork, train_on_samples};
+use crate::framework::{Cell, Error, SamplePrice, TrainError, train_on_samples};
 use crate::math::Moments;
 use crate::math::realization_rng;
 use crate::network::Output;
 
+/// Output layer with an outer function.
+const OUTER: Layer = Layer::Network(Output::Pretrained);
 /// Smallest loss, in percent, that is distinguished from 0. Ratios replace smaller losses by this value.
 pub const SMALL_PERCENT: f64 = 1.0;
 /// One in this many cells at `K_0` is held out of the training.
@@ -46,8 +48,8 @@ const FINITE: f64 = 0.1;
 /// geometric mean over users, minus 1.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Prediction {
-    /// Output layer of the network; its aggregator is the mean.
-    pub output: Output,
+    /// Output layer of the network. A GNN aggregates by the mean; a price layer does not aggregate.
+    pub output: Layer,
     /// Name of the output layer.
     pub label: &'static str,
     /// Number of users in training, `K_0`.
@@ -71,9 +73,10 @@ pub struct Prediction {
     pub measured_percent: f64,
     /// Standard error of the mean `|z_k|`, the logarithm of the measured loss, over the cells of the test.
     pub measured_error: f64,
-    /// Loss at the test's size, in percent, if the outer function is known at this size. It differs from the measured
-    /// loss only for a pre-trained activation, whose outer function is otherwise extrapolated from the small sizes. The
-    /// check of the recommendation uses this loss, because an outer function can be fitted to samples of all sizes.
+    /// Loss at the test's size, in percent, if the outer function is known at this size, or if the response of a price
+    /// layer is fitted to samples of all sizes of at least `K_0`. For the other output layers, it is the measured
+    /// loss. The check of the recommendation uses this loss, because an outer function and a response can be fitted to
+    /// samples of all sizes.
     pub with_law_percent: f64,
     /// Measured over predicted loss, with losses below 1 % counted as 1 %.
     pub ratio: f64,
@@ -87,9 +90,29 @@ impl Prediction {
     }
 }
 
+/// Function from the inputs of the users of a cell, and the outer function of each, to the outputs.
+type Network = dyn Fn(&[f64], &[f64]) -> Vec<f64>;
+
+impl Layer {
+    /// Trains a network with this output layer on cells.
+    fn train(self, cells: &[Cell], seed: u64) -> Result<Box<Network>, TrainError> {
+        Ok(match self {
+            Self::Price => {
+                let network = SamplePrice::train(cells, seed)?;
+                Box::new(move |x, _| network.outputs(x))
+            }
+            Self::Network(output) => {
+                let network = train_on_samples(output, cells, seed)?;
+                Box::new(move |x, outer| network.outputs(x, outer))
+            }
+        })
+    }
+}
+
 /// Trains one network per output layer at `train_k` users, predicts its loss at `test_k` users from samples of at
-/// most `train_k` users, and measures this loss. Returns an empty list if an output is not positive (the factor would
-/// not exist), if an instance lacks users, or if a size is missing.
+/// most `train_k` users, and measures this loss. The price layer is one of them if all instances have the same sum.
+/// Returns an empty list if an output is not positive (the factor would not exist), if an instance lacks users, or if
+/// a size is missing.
 pub fn predict(
     samples: &Samples,
     (train_k, test_k): (usize, usize),
@@ -106,21 +129,31 @@ pub fn predict(
     let Some(known) = Extrapolation::new(&small, (train_k, test_k), seed) else {
         return Ok(vec![]);
     };
-    Output::ALL
-        .into_iter()
+    Layer::all(samples.common_sum().is_some())
         .map(|output| {
             let seen = cells(train, output, |x| known.at_train(x));
             let (held, trained) = seen.split_at(seen.len() / HELD_OUT);
-            let network = train_on_samples(output, trained, seed)?;
+            let network = output.train(trained, seed)?;
             let sizes = (train_k, test_k, test.instances.len());
-            let foreseen = foresee(&network, output, &known, held, &small, sizes, seed);
-            let unseen = misses(&network, &cells(test, output, |x| known.at_test(x)));
-            let train_loss = Loss::of(&misses(&network, held));
+            let foreseen = foresee(&*network, output, &known, held, &small, sizes, seed);
+            let unseen = misses(&*network, &cells(test, output, |x| known.at_test(x)));
+            let train_loss = Loss::of(&misses(&*network, held));
             let measured = Loss::of(&unseen);
             let with_law = match output {
-                Output::Pretrained => {
+                Layer::Price => {
+                    // Nothing in a price layer depends on K, but larger cells have higher prices.
+                    let count = test.instances.len();
+                    let large = samples.sizes().iter().filter(|size| size.k >= train_k);
+                    let all = large.flat_map(|size| {
+                        cells(size, output, |_| 1.0).into_iter().skip(count / HELD_OUT).take(count)
+                    });
+                    let network = output.train(&all.collect::<Vec<_>>(), seed)?;
+                    let held = cells(test, output, |_| 1.0);
+                    Loss::of(&misses(&*network, &held[..count / HELD_OUT])).percent()
+                }
+                OUTER => {
                     let cells = cells(test, output, |x| all.at(x, test_k));
-                    Loss::of(&misses(&network, &cells)).percent()
+                    Loss::of(&misses(&*network, &cells)).percent()
                 }
                 _ => measured.percent(),
             };
@@ -128,7 +161,7 @@ pub fn predict(
             let predicted_percent = foreseen.loss.percent();
             Ok(Prediction {
                 output,
-                label: output_name(output),
+                label: output.name(),
                 train_k,
                 test_k,
                 drift_percent: foreseen.drift.percent(),
@@ -173,8 +206,8 @@ struct Foreseen {
 }
 
 fn foresee(
-    network: &SampleNetwork,
-    output: Output,
+    network: &Network,
+    output: Layer,
     known: &Extrapolation,
     held: &[Cell],
     small: &Samples,
@@ -194,8 +227,8 @@ fn foresee(
         let joining = (train_k..test_k).map(|_| inputs[rng.random_range(0..inputs.len())]);
         let joined: Vec<f64> = cell.x.iter().copied().chain(joining).collect();
         let outer = outer(&joined, output, |x| known.at_test(x));
-        let before = network.outputs(&cell.x, &cell.outer);
-        let after = network.outputs(&joined, &outer);
+        let before = network(&cell.x, &cell.outer);
+        let after = network(&joined, &outer);
         let changes = known.changes(&cell.x, &joined);
         for (user, change) in changes.into_iter().enumerate() {
             x.push(cell.x[user]);
@@ -229,7 +262,7 @@ fn foresee(
             .to_vec()
     };
     // The size law of a pre-trained activation is uncertain itself, with an error of unknown sign.
-    let carried = output == Output::Pretrained;
+    let carried = output == OUTER;
     let shifted = |values: &[f64], deviations: f64| {
         let users = values.iter().zip(&x).map(|(value, &x)| {
             let unsure = deviations * known.unsure(x);
@@ -263,8 +296,8 @@ fn foresee(
 
 /// Returns the part of the network's errors that other users cause, at `K_0` and the sizes next to it.
 fn spreads(
-    network: &SampleNetwork,
-    output: Output,
+    network: &Network,
+    output: Layer,
     known: &Extrapolation,
     small: &Samples,
     at_train: f64,
@@ -289,15 +322,15 @@ fn off(learned: f64, y: f64) -> f64 {
 }
 
 /// Returns the outer function of all users if the output layer has one.
-fn outer(x: &[f64], output: Output, outer: impl Fn(f64) -> f64) -> Vec<f64> {
+fn outer(x: &[f64], output: Layer, outer: impl Fn(f64) -> f64) -> Vec<f64> {
     match output {
-        Output::Pretrained => x.iter().map(|&x| outer(x)).collect(),
+        OUTER => x.iter().map(|&x| outer(x)).collect(),
         _ => vec![],
     }
 }
 
 /// Returns the samples of a size as cells for a network with this output layer.
-fn cells(size: &SizeSamples, output: Output, at_size: impl Fn(f64) -> f64) -> Vec<Cell> {
+fn cells(size: &SizeSamples, output: Layer, at_size: impl Fn(f64) -> f64) -> Vec<Cell> {
     let cell = |instance: &Instance| Cell {
         outer: outer(&instance.x, output, &at_size),
         x: instance.x.clone(),
@@ -307,9 +340,9 @@ fn cells(size: &SizeSamples, output: Output, at_size: impl Fn(f64) -> f64) -> Ve
 }
 
 /// Returns `z_k` of all users, cell by cell.
-fn misses(network: &SampleNetwork, cells: &[Cell]) -> Vec<Vec<f64>> {
+fn misses(network: &Network, cells: &[Cell]) -> Vec<Vec<f64>> {
     let of_cell = |cell: &Cell| {
-        let learned = network.outputs(&cell.x, &cell.outer);
+        let learned = network(&cell.x, &cell.outer);
         learned.iter().zip(&cell.y).map(|(learned, y)| off(*learned, *y)).collect()
     };
     cells.iter().map(of_cell).collect()

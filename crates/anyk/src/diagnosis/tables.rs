@@ -1,7 +1,7 @@
 //! Tables with charts, and lines of text, of a finding.
 
 use super::{
-    Answer, Candidate, Curve, Diagnosis, Finding, Ground, PROMISE_PERCENT, Recommendation,
+    Answer, Candidate, Curve, Diagnosis, Finding, Ground, Layer, PROMISE_PERCENT, Recommendation,
 };
 use crate::framework::{Chart, Series, Table, Value};
 use crate::network::{Aggregator, Output};
@@ -90,12 +90,12 @@ impl Finding {
             let label = format!("the policy, x = {:.3}", curve.x);
             series.push(Series::solid(label, points.collect()));
         }
-        // Both normalizations with any aggregator give one line, and a pre-trained activation gives the policy's own
-        // line, so neither is repeated.
+        // Both normalizations with any aggregator and the price layer give one line, and a pre-trained activation
+        // gives the policy's own line, so neither is repeated.
         let drawn = recommendation.candidates.iter().filter(|candidate| match candidate.output {
-            Output::Elementwise(_) => true,
-            Output::Softmax => candidate.aggregator == Aggregator::Mean,
-            Output::SumNormalisation | Output::Pretrained => false,
+            Layer::Network(Output::Elementwise(_)) => true,
+            Layer::Network(Output::Softmax) => candidate.aggregator == Some(Aggregator::Mean),
+            _ => false,
         });
         series.extend(drawn.map(|candidate| {
             let end = (to as f64 / from as f64).powf(candidate.exponent);
@@ -146,6 +146,7 @@ impl Finding {
                 Value::formatted([low, high], range),
                 percent(prediction.measured_percent),
                 prediction.ratio,
+                percent(prediction.with_law_percent),
             ]
         });
         Table {
@@ -158,7 +159,9 @@ impl Finding {
                  K = {train_k}, of which the part that other users cause decays. The range is meant to contain \
                  {PROMISE_PERCENT:.0} % of the measured losses. It allows for an error of two standard deviations \
                  in the size law, two standard errors over cells, and a tenth of the loss. The influence of other \
-                 users may decay fully or not at all. In the ratio, losses below 1 % count as 1 %."
+                 users may decay fully or not at all. In the ratio, losses below 1 % count as 1 %. \
+                 “Fitted to all K” is the loss at K = {test_k} if the outer function of a pre-trained activation, or \
+                 the response of a price layer, is fitted to samples of all K; the recommendation depends on it."
             ),
             columns: row![
                 "mean aggregator and",
@@ -168,6 +171,7 @@ impl Finding {
                 ("range", "%", "{:.2}"),
                 ("measured", "%", "{:.2}"),
                 ("ratio", "{:.2}"),
+                ("fitted to all K", "%", "{:.2}"),
             ],
             rows: rows.collect(),
             chart: None,
@@ -237,8 +241,10 @@ impl Recommendation {
         let nothing = if self.ground == Ground::Unsure { "undecided" } else { "none" };
         let Some(pair) = self.pair() else { return nothing.to_owned() };
         let sign = match pair.output {
-            Output::Elementwise(_) if self.support.negative => " that can be negative",
-            Output::Pretrained if self.support.negative => {
+            Layer::Network(Output::Elementwise(_)) if self.support.negative => {
+                " that can be negative"
+            }
+            Layer::Network(Output::Pretrained) if self.support.negative => {
                 " times an activation that can be negative"
             }
             _ => "",

@@ -193,6 +193,9 @@ pub struct Series {
     pub dashed: bool,
     /// Lower and upper end of the interval around each point, one pair per point.
     pub spread: Option<Vec<(f64, f64)>>,
+    /// Whether the points are black crosses without a line, which mark points of other curves.
+    #[serde(default)]
+    pub crosses: bool,
 }
 
 impl Table {
@@ -399,6 +402,11 @@ impl Series {
     /// Creates a dashed curve, for the paper or a formula.
     pub fn dashed(label: impl Into<String>, points: Vec<(f64, f64)>) -> Self {
         Self { dashed: true, ..Self::solid(label, points) }
+    }
+
+    /// Creates black crosses without a line, which mark points of other curves.
+    pub fn crosses(label: impl Into<String>, points: Vec<(f64, f64)>) -> Self {
+        Self { crosses: true, ..Self::solid(label, points) }
     }
 }
 

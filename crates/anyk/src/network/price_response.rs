@@ -170,6 +170,13 @@ impl Default for ResponseGradient {
     }
 }
 
+impl ResponseGradient {
+    /// Returns the derivatives, in the order of the network's outputs.
+    pub(crate) fn values(&self) -> &[f64] {
+        &self.0
+    }
+}
+
 impl ClassResponse {
     /// Draws initial outputs: a level, the logarithm of a slope, and very small kinks spread over all prices.
     pub(crate) fn initialize(

@@ -4,8 +4,8 @@
 
 use anyk::Options;
 use anyk::diagnosis::{
-    Answer, Diagnosis, Estimate, Ground, Prediction, Recommendation, Samples, SizeLaw, Subject,
-    ToyPolicy, predict, toy_policies,
+    Answer, Diagnosis, Estimate, Finding, Ground, Layer, Prediction, Recommendation, Samples,
+    SizeLaw, Subject, ToyPolicy, predict, toy_policies,
 };
 use anyk::exchange::{SampleRow, read_samples};
 use anyk::math::Input;
@@ -28,7 +28,10 @@ fn diagnose(
 }
 
 fn output(recommendation: &Recommendation) -> Option<Output> {
-    recommendation.pair().map(|pair| pair.output)
+    match recommendation.pair()?.output {
+        Layer::Network(output) => Some(output),
+        Layer::Price => None,
+    }
 }
 
 /// Returns `y_k = (1 + x_k)·(1 + mean of the others)·scale(K)`.
@@ -46,7 +49,7 @@ fn known_laws_are_found_with_every_seed() {
         assert_eq!(constant.order.equivariant, Answer::Yes);
         assert!(constant.decouples);
         assert!(matches!(output(&recommended), Some(Output::Elementwise(_))));
-        assert_eq!(recommended.pair().unwrap().aggregator, Aggregator::Mean);
+        assert_eq!(recommended.pair().unwrap().aggregator, Some(Aggregator::Mean));
 
         let (root, recommended, _) = diagnose(|x| scaled(x, |k| k.powf(-0.5)), seed);
         assert_eq!(root.law, SizeLaw::Power, "{:?}", root.scores);
@@ -157,13 +160,16 @@ fn a_softmax_is_a_normalisation_and_its_networks_generalize() {
         assert_eq!(output(&recommended), Some(Output::Softmax));
         if seed == 1 {
             let predictions = predict(&samples, (20, 200), seed).unwrap();
-            let of = |output| predictions.iter().find(|p| p.output == output).unwrap();
+            let of =
+                |output| predictions.iter().find(|p| p.output == Layer::Network(output)).unwrap();
             // The policy falls by K_0/K = 1/10, so the output is ten times too large.
             let invariant = of(Output::ALL[0]);
             assert!((invariant.predicted_percent / 900.0 - 1.0).abs() < 0.1, "{invariant:?}");
             assert!((invariant.ratio.ln()).abs() < 1.5f64.ln(), "{invariant:?}");
             let normalised = of(Output::Softmax);
             assert!(normalised.measured_percent < 1.0 && normalised.predicted_percent < 1.0);
+            // The outputs share a budget, so the price layer is a candidate as well.
+            assert_eq!(predictions.iter().filter(|p| p.output == Layer::Price).count(), 1);
         }
     }
 }
@@ -179,12 +185,15 @@ const MANY: usize = 20_000;
 /// Returns predictions from K ≤ 20 for K = 200.
 fn foretold(subject: &mut Subject, seed: u64) -> Vec<Prediction> {
     let samples = subject.sample(&[2, 3, 5, 10, 20, 200], MANY, seed).unwrap();
-    let all = predict(&samples, (20, 200), seed).unwrap();
-    assert_eq!(all.len(), 4);
+    let mut all = predict(&samples, (20, 200), seed).unwrap();
     for one in &all {
         let (low, high) = (one.low_percent, one.high_percent);
         assert!((low..=high).contains(&one.predicted_percent), "{one:?}");
     }
+    // The price layer comes last, and only if the outputs share a budget.
+    let shared = samples.common_sum().is_some();
+    assert_eq!(all.pop_if(|last| last.output == Layer::Price).is_some(), shared);
+    assert_eq!(all.len(), 4);
     all
 }
 
@@ -220,11 +229,11 @@ fn predictions_hold_for_laws_that_are_known() {
         // √10 − 1 and e^(8/20 − 8/200) − 1, which neither a constant nor a power would predict.
         for (subject, percent) in [(&mut power, 216.2), (&mut settling, 43.3)] {
             for one in foretold(subject, seed) {
-                if matches!(one.output, Output::Elementwise(_)) {
+                if matches!(one.output, Layer::Network(Output::Elementwise(_))) {
                     assert!((one.predicted_percent / percent - 1.0).abs() < 0.1, "{one:?}");
                 }
                 // The prediction includes the uncertainty of the law here, so it may be too large.
-                let careful = one.output == Output::Pretrained && one.ratio < 1.0;
+                let careful = one.output == Layer::Network(Output::Pretrained) && one.ratio < 1.0;
                 assert!(holds(&one) || careful, "{one:?}");
             }
         }
@@ -390,8 +399,34 @@ fn built_in_policies_get_the_expected_verdicts() {
         assert_eq!(found.order.equivariant, Answer::Yes, "{policy}");
         assert_eq!(found.invariance.answer, invariant, "{policy}: {:?}", found.invariance);
         let recommended = Recommendation::of(&found, &samples, 20, 2);
-        let label = output(&recommended).map(anyk::diagnosis::output_name);
+        let label = recommended.pair().map(|pair| pair.output.name());
         assert!(expected.is_none() || label == expected, "{policy}: {label:?}");
+    }
+}
+
+#[test]
+fn the_price_layer_is_recommended_where_it_fits_best() {
+    // A softmax is exact for the second policy, and the third does not share a budget.
+    let cases = [
+        ("urllc-power", true, "price layer"),
+        ("equal-bandwidth-power", true, "softmax"),
+        ("urllc-bandwidth", false, "pre-trained activation"),
+    ];
+    for (policy, applies, expected) in cases {
+        let mut subject = built_in(policy);
+        let samples = subject.sample(&Finding::SIZES, USERS, 3).unwrap();
+        let mut found = Finding::of_subject(&mut subject, &samples, 20, 3).unwrap();
+        found.check(&samples, 3).unwrap();
+        let of = |layer| found.predictions.iter().find(|one| one.output == layer);
+        assert_eq!(of(Layer::Price).is_some(), applies, "{policy}");
+        let candidates = &found.recommendation.candidates;
+        assert_eq!(candidates.iter().any(|one| one.output == Layer::Price), applies, "{policy}");
+        let chosen = found.recommendation.pair().unwrap().output;
+        assert_eq!(chosen.name(), expected, "{policy}: {:#?}", found.predictions);
+        if chosen == Layer::Price {
+            // Measured: 1 %, compared with 12 % for the softmax.
+            assert!(of(chosen).unwrap().with_law_percent < 3.0, "{:#?}", found.predictions);
+        }
     }
 }
 
