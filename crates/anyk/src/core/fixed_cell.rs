@@ -30,10 +30,9 @@ pub(crate) fn other_cell(
     problem: &str,
     (field, here, own): (&str, &str, &str),
 ) -> String {
-    let flag = field.replace('_', "-");
     format!(
-        "{own}, which {name} was trained for; {instead} accepts any value, and `anyk train {problem} --{flag} {here}` \
-         trains a model for this one"
+        "{own}, which {name} was trained for; {instead} accepts any value, and `anyk train {problem}` with {field} \
+         {here} makes a model for this one"
     )
 }
 

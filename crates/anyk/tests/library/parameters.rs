@@ -809,7 +809,7 @@ fn models_of_one_cell_refuse_another() {
                     if model.about().name == "urllc" { "the price policy" } else { "`anyk solve`" };
                 let end = format!("model was trained for; {instead} accepts any value");
                 assert!(why.starts_with("users"), "{name}: {why}");
-                assert!(why.contains(&says) && why.ends_with(&end), "{name}: {why}");
+                assert!(why.contains(&says) && why.contains(&end), "{name}: {why}");
             }
             // Its own cell is accepted, from any of its users.
             if matches!(kind, ParameterKind::Converted(_)) {

@@ -140,13 +140,13 @@ pub(crate) fn outside_lines(problem: &str, facts: &Facts, text: &mut Text) {
         let (field, value) = outside.split_once(' ')?;
         let value: f64 = value.split(',').next()?.parse().ok()?;
         let spec = specs.iter().find(|spec| field_of(spec.name) == field)?;
-        Some(format!(" --{} {value}", spec.name))
+        Some(format!(" {} {value}", field_of(spec.name)))
     });
     let flags: String = flags.collect();
     text.push(match flags.is_empty() {
         true => format!("`anyk solve {problem}` has no training range"),
         false => format!(
-            "to extend it, train a model with `anyk train {problem}{flags}`; `anyk solve {problem}` has no training range"
+            "to extend it, train a model with{flags} (`anyk train {problem}`); `anyk solve {problem}` has no training range"
         ),
     });
 }
