@@ -16,8 +16,17 @@ use anyk::{About, Config, Model, Options};
 use serde_json::Value;
 
 /// Options that select the method or a file; they are not parameters.
-const NO_PARAMETERS: [&str; 8] =
-    ["config", "method", "iterations", "tolerance", "random_starts", "seed", "trace", "no_check"];
+const NO_PARAMETERS: [&str; 9] = [
+    "classes",
+    "config",
+    "method",
+    "iterations",
+    "tolerance",
+    "random_starts",
+    "seed",
+    "trace",
+    "no_check",
+];
 
 /// Fields of a single user rather than of the cell.
 const OF_USERS: [&str; 3] = ["epsilon", "packet_bits", "arrival_rate"];
