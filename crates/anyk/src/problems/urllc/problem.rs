@@ -28,8 +28,8 @@ The input is a list of users in JSON or CSV. AnyK detects the format:
   b,90
 
 Each user has one of `distance_m`, `gain_db` (10·log10 of the large-scale gain α), `path_loss_db` (its negative), \
-`snr_db` and `rsrp_dbm`. The last two need the power at which they were measured (`--reference-power-dbm`). A user may \
-also have its own `epsilon`, `packet_bits` and `arrival_rate`, or name a class of `--classes`. Without an `id`, the name of a user is its number. AnyK copies all other fields to the answer, but \
+`snr_db` and `rsrp_dbm`. The last two need the power at which they were measured (`reference_power_dbm`). A user may \
+also have its own `epsilon`, `packet_bits` and `arrival_rate`, or name a class of the option `classes`. Without an `id`, the name of a user is its number. AnyK copies all other fields to the answer, but \
 rejects names that look like a typo of a known name. A parameter of the cell next to `users`, or an equal value for \
 all of them, overrides the flag for that cell.
 
