@@ -4,7 +4,7 @@ use std::ffi::CString;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use anyk::core::{self, Column, Instance, Outcome, Proof, Size};
+use anyk::core::{self, About, Column, Instance, Outcome, Proof, Size};
 use anyk::framework::{Error, Infeasibility};
 use numpy::{PyArray1, PyArrayMethods as _};
 use pyo3::exceptions::{PyAttributeError, PyUserWarning};
@@ -12,8 +12,10 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PySlice};
 use rayon::prelude::*;
 
-use crate::cells::{Batch, Rows, place};
+use crate::batch::{Batch, Rows, place};
 use crate::errors::{InputError, OrRaise as _, infeasible as raise_infeasible};
+use crate::options::hint;
+use crate::pickles::{Parts, Picked, reduced};
 use crate::pool::{Pool, Worker};
 use crate::work::long;
 
@@ -23,11 +25,11 @@ const LONG: usize = 50_000;
 /// Status and proof of an allocation, or the reason why there is none.
 #[derive(Debug, Clone)]
 pub(crate) struct Quality {
-    status: &'static str,
-    proof: Option<Proof>,
-    iterations: Option<usize>,
-    infeasibility: Option<Infeasibility>,
-    warning: Option<String>,
+    pub(crate) status: &'static str,
+    pub(crate) proof: Option<Proof>,
+    pub(crate) iterations: Option<usize>,
+    pub(crate) infeasibility: Option<Infeasibility>,
+    pub(crate) warning: Option<String>,
 }
 
 impl Quality {
@@ -65,33 +67,64 @@ pub(crate) fn warn_once(py: Python<'_>, warning: Option<&str>) -> PyResult<()> {
     }
 }
 
-/// Allocation of one cell: what each user gets.
+/// Returns the arrays in answers to a problem: its amounts and its results, such as the rates of links.
+fn arrays_of(about: &'static About) -> impl Iterator<Item = &'static Column> + Clone {
+    about.amounts.iter().chain(about.results)
+}
+
+/// Builds an array that Python code cannot change.
+fn fixed<T: numpy::Element>(py: Python<'_>, values: Vec<T>) -> Bound<'_, PyArray1<T>> {
+    let array = PyArray1::from_vec(py, values);
+    let _ = array.readwrite().make_nonwriteable();
+    array
+}
+
+/// Returns the error for an attribute that answers with these arrays do not have.
+fn no_attribute(py: Python<'_>, what: &str, about: &'static About, name: &str) -> PyErr {
+    let arrays = || arrays_of(about).map(|column| column.name);
+    let text = format!("{what} {}, not {name}", arrays().collect::<Vec<_>>().join(", "));
+    // Python and NumPy ask for many private names, and discard the message.
+    if name.starts_with('_') {
+        return PyAttributeError::new_err(text);
+    }
+    let own = ["status", "duality_gap", "price", "iterations", "served", "sizes"];
+    let totals = arrays().map(|name| format!("total_{name}"));
+    let known = own.into_iter().chain(arrays()).map(str::to_owned).chain(totals);
+    PyAttributeError::new_err(format!("{text}{}", hint(py, name, known)))
+}
+
+/// Returns what `anyk._show` makes of an object: `text` or `html`.
+pub(crate) fn shown<'py>(of: &Bound<'py, PyAny>, how: &str) -> PyResult<Bound<'py, PyAny>> {
+    of.py().import("anyk._show")?.call_method1(how, (of,))
+}
+
+/// Allocation of one cell: what each user gets. Its arrays are read-only.
 #[pyclass(module = "anyk", frozen)]
 pub(crate) struct Allocation {
-    amounts: &'static [Column],
+    about: &'static About,
     columns: Vec<Py<PyAny>>,
     quality: Quality,
 }
 
 impl Allocation {
-    fn new(
+    pub(crate) fn new(
         py: Python<'_>,
-        amounts: &'static [Column],
+        about: &'static About,
         columns: Vec<Vec<f64>>,
         quality: Quality,
     ) -> PyResult<Self> {
         let mut arrays = Vec::with_capacity(columns.len());
-        for (amount, values) in amounts.iter().zip(columns) {
-            arrays.push(match (amount.is_common(), values.first()) {
+        for (column, values) in arrays_of(about).zip(columns) {
+            arrays.push(match (column.is_common(), values.first()) {
                 (true, Some(value)) => value.into_pyobject(py)?.into_any().unbind(),
-                _ => PyArray1::from_vec(py, values).into_any().unbind(),
+                _ => fixed(py, values).into_any().unbind(),
             });
         }
-        Ok(Self { amounts, columns: arrays, quality })
+        Ok(Self { about, columns: arrays, quality })
     }
 
     fn column(&self, name: &str) -> Option<&Py<PyAny>> {
-        let place = self.amounts.iter().position(|amount| amount.name == name)?;
+        let place = arrays_of(self.about).position(|column| column.name == name)?;
         self.columns.get(place)
     }
 }
@@ -129,11 +162,11 @@ impl Allocation {
         self.quality.warning.as_deref()
     }
 
-    /// Return all amounts by name.
+    /// Return all amounts by name, and the results that follow from them, such as the rates of links.
     fn as_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let all = PyDict::new(py);
-        for (amount, column) in self.amounts.iter().zip(&self.columns) {
-            all.set_item(amount.name, column)?;
+        for (column, values) in arrays_of(self.about).zip(&self.columns) {
+            all.set_item(column.name, values)?;
         }
         Ok(all)
     }
@@ -150,25 +183,46 @@ impl Allocation {
                 Ok(column.clone())
             };
         }
-        let names: Vec<&str> = self.amounts.iter().map(|amount| amount.name).collect();
-        Err(PyAttributeError::new_err(format!(
-            "this allocation has {}, not {name}",
-            names.join(", ")
-        )))
+        Err(no_attribute(py, "this allocation has", self.about, name))
     }
 
     fn __dir__(&self) -> Vec<String> {
         let own = ["status", "duality_gap", "price", "iterations", "warning", "as_dict"];
-        let amounts = || self.amounts.iter().map(|amount| amount.name);
-        let totals = amounts().map(|name| format!("total_{name}"));
-        own.into_iter().chain(amounts()).map(str::to_owned).chain(totals).collect()
+        let arrays = || arrays_of(self.about).map(|column| column.name);
+        let totals = arrays().map(|name| format!("total_{name}"));
+        own.into_iter().chain(arrays()).map(str::to_owned).chain(totals).collect()
     }
 
-    fn __repr__(&self) -> String {
-        let names: Vec<&str> = self.amounts.iter().map(|amount| amount.name).collect();
-        let gap =
-            self.duality_gap().map_or(String::new(), |gap| format!(", duality_gap={gap:.1e}"));
-        format!("Allocation({}, {}{gap})", self.quality.status, names.join(", "))
+    fn __repr__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        shown(slf, "text")
+    }
+
+    fn _repr_html_<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        shown(slf, "html")
+    }
+
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Picked<'py>> {
+        let (py, found) = (slf.py(), slf.get());
+        let columns = PyList::new(py, &found.columns)?;
+        let parts = (found.about.name, found.about.amounts[0].name, columns, found.quality.parts());
+        reduced(py, "_restore", parts.into_pyobject(py)?)
+    }
+
+    /// Rebuild an allocation from a pickle.
+    #[staticmethod]
+    fn _restored(
+        py: Python<'_>,
+        problem: &str,
+        amount: &str,
+        columns: Vec<Bound<'_, PyAny>>,
+        quality: Parts,
+    ) -> PyResult<Self> {
+        let one = |column: &Bound<'_, PyAny>| match column.extract::<f64>() {
+            Ok(common) if !column.hasattr("shape")? => Ok(vec![common]),
+            _ => column.extract::<Vec<f64>>(),
+        };
+        let columns = columns.iter().map(one).collect::<PyResult<_>>()?;
+        Self::new(py, crate::pickles::about(problem, amount)?, columns, Quality::of(quality)?)
     }
 }
 
@@ -176,8 +230,11 @@ fn answer(pool: &Pool, instance: &Instance) -> Result<(Quality, Vec<Vec<f64>>), 
     let mut worker = pool.take()?;
     let Worker { policy, allocation } = &mut worker;
     let outcome = instance.allocate(&mut **policy, allocation)?;
+    let is_served = outcome.is_served();
     let quality = Quality::new(outcome, instance, allocation)?;
-    let amounts = std::mem::take(&mut allocation.amounts);
+    let results = if is_served { instance.results(allocation) } else { Vec::new() };
+    let mut amounts = std::mem::take(&mut allocation.amounts);
+    amounts.extend(results);
     pool.put_back(worker);
     Ok((quality, amounts))
 }
@@ -199,13 +256,13 @@ pub(crate) fn allocate_one(
         return Err(raise_infeasible(py, why));
     }
     warn_once(py, quality.warning.as_deref())?;
-    Allocation::new(py, instance.about().amounts, columns, quality)
+    Allocation::new(py, instance.about(), columns, quality)
 }
 
-/// Allocations of many cells. Each amount is one array with the values of all cells, one cell after another.
+/// Allocations of many cells. Each amount is one read-only array with the values of all cells, one cell after another.
 #[pyclass(module = "anyk", frozen)]
 pub(crate) struct Allocations {
-    amounts: &'static [Column],
+    about: &'static About,
     columns: Vec<Py<PyArray1<f64>>>,
     sizes: Vec<usize>,
     qualities: Vec<Quality>,
@@ -237,11 +294,11 @@ pub(crate) fn allocate_all(
     let Some(first) = instances.first() else {
         return Err(InputError::new_err("the list has no cells, expected at least one"));
     };
-    let amounts = first.about().amounts;
+    let about = first.about();
     let sizes: Vec<usize> = instances.iter().map(|one| one.size().users).collect();
     let (pool, shared) = (Arc::clone(pool), Arc::clone(instances));
     let (found, columns) =
-        long(py, None, move |watch| answer_all(&pool, &shared, amounts, &**watch))?;
+        long(py, None, move |watch| answer_all(&pool, &shared, about, &**watch))?;
     let qualities = found.or_raise(py)?;
     let refused = qualities.iter().position(|quality| quality.infeasibility.is_some());
     if let (true, Some(cell)) = (raise, refused)
@@ -253,9 +310,8 @@ pub(crate) fn allocate_all(
         return Err(error);
     }
     warn_once(py, qualities.iter().find_map(|quality| quality.warning.as_deref()))?;
-    let columns =
-        columns.into_iter().map(|values| PyArray1::from_vec(py, values).unbind()).collect();
-    Ok(Allocations { amounts, columns, sizes, qualities, rows: batch.rows.clone() })
+    let columns = columns.into_iter().map(|values| fixed(py, values).unbind()).collect();
+    Ok(Allocations { about, columns, sizes, qualities, rows: batch.rows.clone() })
 }
 
 type AllAnswers = (Result<Vec<Quality>, Error>, Vec<Vec<f64>>);
@@ -263,18 +319,18 @@ type AllAnswers = (Result<Vec<Quality>, Error>, Vec<Vec<f64>>);
 fn answer_all(
     pool: &Pool,
     instances: &[Arc<Instance>],
-    amounts: &'static [Column],
+    about: &'static About,
     watch: &dyn anyk::framework::Observer,
 ) -> AllAnswers {
     let total = |amount: &Column| instances.iter().map(|one| amount.len(one.size())).sum();
     let mut columns: Vec<Vec<f64>> =
-        amounts.iter().map(|amount| vec![0.0; total(amount)]).collect();
+        arrays_of(about).map(|column| vec![0.0; total(column)]).collect();
     // Each task writes to its own part of every column.
     let mut rests: Vec<&mut [f64]> = columns.iter_mut().map(Vec::as_mut_slice).collect();
     let mut shares = Vec::with_capacity(instances.len().div_ceil(SHARE));
     for share in instances.chunks(SHARE) {
-        let mut parts = Vec::with_capacity(amounts.len());
-        for (amount, rest) in amounts.iter().zip(&mut rests) {
+        let mut parts = Vec::with_capacity(rests.len());
+        for (amount, rest) in arrays_of(about).zip(&mut rests) {
             let length = share.iter().map(|one| amount.len(one.size())).sum();
             let (part, left) = std::mem::take(rest).split_at_mut(length);
             parts.push(part);
@@ -293,10 +349,12 @@ fn answer_all(
             let outcome = instance.allocate(&mut **policy, allocation)?;
             let is_served = outcome.is_served();
             qualities.push(Quality::new(outcome, instance, allocation)?);
-            for (at, (amount, part)) in amounts.iter().zip(&mut parts).enumerate() {
+            let results = if is_served { instance.results(allocation) } else { Vec::new() };
+            let mut found = allocation.amounts.iter().chain(&results);
+            for (amount, part) in arrays_of(about).zip(&mut parts) {
                 let (own, left) = std::mem::take(part).split_at_mut(amount.len(instance.size()));
-                if is_served {
-                    own.copy_from_slice(&allocation.amounts[at]);
+                if let (true, Some(values)) = (is_served, found.next()) {
+                    own.copy_from_slice(values);
                 }
                 *part = left;
             }
@@ -315,12 +373,23 @@ impl Allocations {
         py: Python<'py>,
         name: &str,
     ) -> PyResult<(&'static Column, Bound<'py, PyArray1<f64>>)> {
-        let mut all = self.amounts.iter().zip(&self.columns);
-        let names = || self.amounts.iter().map(|amount| amount.name).collect::<Vec<_>>().join(", ");
-        let missing =
-            || PyAttributeError::new_err(format!("these allocations have {}, not {name}", names()));
-        let found = all.find(|(amount, _)| amount.name == name);
-        found.map(|(amount, column)| (amount, column.bind(py).clone())).ok_or_else(missing)
+        let mut all = arrays_of(self.about).zip(&self.columns);
+        let found = all.find(|(column, _)| column.name == name);
+        found
+            .map(|(column, values)| (column, values.bind(py).clone()))
+            .ok_or_else(|| no_attribute(py, "these allocations have", self.about, name))
+    }
+
+    /// Returns the sum of an array in each cell.
+    fn totals(&self, column: &Column, values: &Bound<'_, PyArray1<f64>>) -> PyResult<Vec<f64>> {
+        let values = values.readonly();
+        let mut rest = values.as_slice()?;
+        let sum = |&users: &usize| {
+            let (own, left) = rest.split_at(column.len(Size::users(users)));
+            rest = left;
+            own.iter().sum()
+        };
+        Ok(self.sizes.iter().map(sum).collect())
     }
 }
 
@@ -346,7 +415,7 @@ impl Allocations {
     #[getter]
     fn served<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<bool>> {
         let served = self.qualities.iter().map(|quality| quality.infeasibility.is_none()).collect();
-        PyArray1::from_vec(py, served)
+        fixed(py, served)
     }
 
     /// Upper bound on `(objective − optimum) / objective` for each cell, and infinity for a cell that is not served.
@@ -361,7 +430,7 @@ impl Allocations {
         };
         let gaps: Option<Vec<f64>> = self.qualities.iter().map(gap).collect();
         let none = || PyAttributeError::new_err("these allocations have no proof");
-        Ok(PyArray1::from_vec(py, gaps.ok_or_else(none)?))
+        Ok(fixed(py, gaps.ok_or_else(none)?))
     }
 
     /// Return an amount of all cells in one array. The order is that of the rows if the users come from a table,
@@ -376,7 +445,7 @@ impl Allocations {
         for (&row, &value) in rows.of_users.iter().zip(by_cell.as_array()) {
             by_row[row] = value;
         }
-        Ok(PyArray1::from_vec(py, by_row))
+        Ok(fixed(py, by_row))
     }
 
     /// Return a `pandas.DataFrame` with the amounts and the status of each user. Its index is that of the table that
@@ -384,7 +453,7 @@ impl Allocations {
     fn to_pandas<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
         let (py, answers) = (slf.py(), slf.get());
         let users: Vec<usize> = answers.sizes.clone();
-        let names: Vec<&str> = answers.amounts.iter().map(|amount| amount.name).collect();
+        let names: Vec<&str> = arrays_of(answers.about).map(|column| column.name).collect();
         let columns: Vec<_> = answers.columns.iter().map(|column| column.bind(py)).collect();
         let amounts: Vec<_> = names.into_iter().zip(columns).collect();
         let rows = answers.rows.as_ref();
@@ -394,8 +463,12 @@ impl Allocations {
     }
 
     /// Return an amount of all cells: an array with one row per cell if all cells have the same number of users,
-    /// otherwise a list of arrays.
+    /// otherwise a list of arrays. With `total_` before its name, return its sum in each cell.
     fn __getattr__<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
+        let summed = name.strip_prefix("total_").and_then(|name| self.column(py, name).ok());
+        if let Some((column, values)) = summed {
+            return Ok(fixed(py, self.totals(column, &values)?).into_any());
+        }
         let (amount, flat) = self.column(py, name)?;
         let common = amount.is_common();
         let size = self.sizes.first().copied().unwrap_or(0);
@@ -419,11 +492,55 @@ impl Allocations {
         Ok(parts.into_any())
     }
 
-    fn __repr__(&self) -> String {
-        let names: Vec<&str> = self.amounts.iter().map(|amount| amount.name).collect();
-        let served =
-            self.qualities.iter().filter(|quality| quality.infeasibility.is_none()).count();
-        format!("Allocations({} cells, {served} served, {})", self.sizes.len(), names.join(", "))
+    fn __dir__(&self) -> Vec<String> {
+        let own = ["sizes", "status", "served", "duality_gap", "flat", "to_pandas"];
+        let arrays = || arrays_of(self.about).map(|column| column.name);
+        let totals = arrays().map(|name| format!("total_{name}"));
+        own.into_iter().chain(arrays()).map(str::to_owned).chain(totals).collect()
+    }
+
+    fn __repr__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        shown(slf, "text")
+    }
+
+    fn _repr_html_<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        shown(slf, "html")
+    }
+
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Picked<'py>> {
+        let (py, all) = (slf.py(), slf.get());
+        let qualities: Vec<Parts> = all.qualities.iter().map(Quality::parts).collect();
+        let rows = all.rows.as_ref().map(|rows| rows.parts(py));
+        let (columns, sizes) = (PyList::new(py, &all.columns)?, all.sizes.clone());
+        let (problem, amount) = (all.about.name, all.about.amounts[0].name);
+        let parts = (problem, amount, columns, sizes, qualities, rows);
+        reduced(py, "_restore_all", parts.into_pyobject(py)?)
+    }
+
+    /// Rebuild allocations from a pickle.
+    #[staticmethod]
+    fn _restored(
+        py: Python<'_>,
+        problem: &str,
+        amount: &str,
+        columns: Vec<Vec<f64>>,
+        sizes: Vec<usize>,
+        qualities: Vec<Parts>,
+        rows: Option<(Vec<usize>, Py<PyAny>)>,
+    ) -> PyResult<Self> {
+        let about = crate::pickles::about(problem, amount)?;
+        let total = |column: &Column| -> usize {
+            sizes.iter().map(|&users| column.len(Size::users(users))).sum()
+        };
+        let is_whole = columns.len() == arrays_of(about).count()
+            && arrays_of(about).zip(&columns).all(|(column, values)| values.len() == total(column));
+        if !is_whole || qualities.len() != sizes.len() {
+            return Err(crate::pickles::damaged());
+        }
+        let columns = columns.into_iter().map(|values| fixed(py, values).unbind()).collect();
+        let qualities = qualities.into_iter().map(Quality::of).collect::<PyResult<_>>()?;
+        let rows = rows.map(|(of_users, index)| Arc::new(Rows { of_users, index }));
+        Ok(Self { about, columns, sizes, qualities, rows })
     }
 
     /// Return the allocation of one cell; negative indices count from the end.
@@ -434,7 +551,7 @@ impl Allocations {
             return Err(raise_infeasible(py, why));
         }
         let mut columns = Vec::with_capacity(self.columns.len());
-        for (amount, column) in self.amounts.iter().zip(&self.columns) {
+        for (amount, column) in arrays_of(self.about).zip(&self.columns) {
             let before: usize =
                 self.sizes[..index].iter().map(|&users| amount.len(Size::users(users))).sum();
             let array = column.bind(py).readonly();
@@ -444,6 +561,6 @@ impl Allocations {
             let length = amount.len(Size::users(self.sizes[index]));
             columns.push(all[before..before + length].to_vec());
         }
-        Allocation::new(py, self.amounts, columns, quality.clone())
+        Allocation::new(py, self.about, columns, quality.clone())
     }
 }

@@ -4,20 +4,19 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
-use anyk::core::{
-    self, About, ArrayView, Formulating, Ids, Instance, NamedArray, Problem, Reader, Record,
-};
+use anyk::core::{self, About, ArrayView, Formulating, Instance, NamedArray, Problem, Reader};
 use anyk::exchange::Input;
-use anyk::framework::{CellOptions, Error, OptionValue, Options, Verb};
+use anyk::framework::{Error, OptionSpec, OptionValue, Options, Verb};
 use anyk::problems;
 use numpy::{PyArray1, PyArrayMethods as _, PyReadonlyArrayDyn, PyUntypedArrayMethods as _};
-use pyo3::exceptions::{PyAttributeError, PyIndexError};
+use pyo3::exceptions::PyAttributeError;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict, PyList};
+use pyo3::types::PyDict;
 
-use crate::answers::{Allocation, Allocations, allocate_all, allocate_one, warn_once};
+use crate::answers::{Allocation, allocate_one, shown, warn_once};
 use crate::errors::{InputError, OrRaise as _};
-use crate::options::known;
+use crate::options::{hint, known};
+use crate::pickles::{self, Picked, Stored};
 use crate::pool::{Pool, Source};
 use crate::separable::{self, Cost};
 use crate::work::long;
@@ -27,16 +26,17 @@ pub(crate) struct Kind {
     pub(crate) problem: Arc<dyn Problem>,
     /// Options that the caller set.
     pub(crate) options: Options,
-    reader: Reader,
+    pub(crate) reader: Reader,
     /// Pools of solvers by name; `None` is the best solver.
     solvers: Mutex<BTreeMap<Option<String>, Arc<Pool>>>,
 }
 
 /// Returns the problem called `name`, or an error that lists all names.
-pub(crate) fn about(name: &str) -> PyResult<&'static About> {
+pub(crate) fn about(py: Python<'_>, name: &str) -> PyResult<&'static About> {
     problems::named(name).ok_or_else(|| {
         let names: Vec<&str> = problems::all().iter().map(|about| about.name).collect();
-        InputError::new_err(format!("problem is {name:?}, expected one of {}", names.join(", ")))
+        let (all, hint) = (names.join(", "), hint(py, name, names));
+        InputError::new_err(format!("problem is {name:?}, expected one of {all}{hint}"))
     })
 }
 
@@ -51,13 +51,21 @@ impl Kind {
         name: &str,
         given: &Bound<'_, PyDict>,
     ) -> PyResult<Arc<Self>> {
-        let about = about(name)?;
+        let about = about(py, name)?;
+        // In Python, columns of users have other names. `_cells.py` gives hints for them.
+        let columns = if about.is_of_arrays() { about.inputs } else { &[] };
+        let arguments: Vec<&str> = columns.iter().map(|column| column.name).collect();
+        let options = known(py, given, &Self::specs(about), &arguments, about.name)?;
+        Self::made(about, options).or_raise(py)
+    }
+
+    /// Returns the options of the cells of a problem.
+    pub(crate) fn specs(about: &'static About) -> Vec<OptionSpec> {
         let mut specs = (about.flags)(Verb::Assess);
         specs.extend((about.flags)(Verb::Solve));
         // Switches only affect printed output.
         specs.retain(|spec| spec.value != OptionValue::Switch);
-        let options = known(py, given, &specs, about.name)?;
-        Self::made(about, options).or_raise(py)
+        specs
     }
 
     /// Returns the kind of a problem with checked options, from the cache if possible.
@@ -117,7 +125,7 @@ impl Kind {
     }
 
     /// Reads the instances of a document.
-    fn read(&self, text: &[u8]) -> Result<Vec<Arc<Instance>>, Error> {
+    pub(crate) fn read(&self, text: &[u8]) -> Result<Vec<Arc<Instance>>, Error> {
         let mut formulating = Formulating::new(Arc::clone(&self.problem));
         let records = self.reader.read(Input::new(text, "the cells"));
         let one = |record| Ok(Arc::new(formulating.instance(record?)?));
@@ -126,13 +134,13 @@ impl Kind {
 }
 
 /// Named NumPy array, borrowed while it is read.
-struct Given<'py> {
-    name: String,
+pub(crate) struct Given<'py> {
+    pub(crate) name: String,
     array: PyReadonlyArrayDyn<'py, f64>,
 }
 
 /// Borrows the arrays of a dict.
-fn given<'py>(arrays: &Bound<'py, PyDict>) -> PyResult<Vec<Given<'py>>> {
+pub(crate) fn given<'py>(arrays: &Bound<'py, PyDict>) -> PyResult<Vec<Given<'py>>> {
     let mut all = Vec::with_capacity(arrays.len());
     for (name, value) in arrays {
         let name: String = name.extract()?;
@@ -145,16 +153,12 @@ fn given<'py>(arrays: &Bound<'py, PyDict>) -> PyResult<Vec<Given<'py>>> {
 }
 
 /// Returns the values of an array in C order, which the Python side ensures.
-fn values<'a>(given: &'a Given<'_>) -> PyResult<&'a [f64]> {
+pub(crate) fn values<'a>(given: &'a Given<'_>) -> PyResult<&'a [f64]> {
     given
         .array
         .as_slice()
         .map_err(|_| InputError::new_err(format!("{}: expected an array in C order", given.name)))
 }
-
-/// Result of `__reduce__`: the function that rebuilds a cell, and its arguments (problem, arrays, options).
-type Pickled<'py> =
-    (Bound<'py, PyAny>, (Bound<'py, PyAny>, Bound<'py, PyDict>, Bound<'py, PyDict>));
 
 /// Instance of a problem: the users of one cell, or one network of links.
 #[pyclass(module = "anyk", subclass, frozen, weakref)]
@@ -163,12 +167,17 @@ pub(crate) struct Cell {
     pub(crate) instance: Arc<Instance>,
 }
 
+/// Public attributes of every cell.
+const OWN: [&str; 7] = ["problem", "options", "inputs", "amounts", "solve", "judge", "reordered"];
+
 #[pymethods]
 impl Cell {
     /// Build a cell from arrays and options. With `costs`, `classes` and `budget`, build a separable problem instead:
     /// the arrays are then the gains and optionally the weights, and `classes` has the index of each user's cost.
+    /// `stored` is the state of a cell from a pickle, which replaces the arrays.
     #[new]
-    #[pyo3(signature = (problem, arrays, options, costs=None, classes=None, budget=None))]
+    #[pyo3(signature = (problem, arrays, options, costs=None, classes=None, budget=None, stored=None))]
+    #[allow(clippy::too_many_arguments)]
     fn new(
         py: Python<'_>,
         problem: &str,
@@ -177,7 +186,14 @@ impl Cell {
         costs: Option<Vec<Bound<'_, Cost>>>,
         classes: Option<Vec<usize>>,
         budget: Option<f64>,
+        stored: Option<Stored<'_>>,
     ) -> PyResult<Self> {
+        if let Some(stored) = stored {
+            let kind = Kind::find(py, problem, options)?;
+            let mut formulating = Formulating::new(Arc::clone(&kind.problem));
+            let made = pickles::instance(&mut formulating, pickles::read(stored)?);
+            return Ok(Self { instance: made.or_raise(py)?, kind });
+        }
         let arrays = given(arrays)?;
         if let (Some(costs), Some(classes), Some(budget), [gains, weights @ ..]) =
             (costs, classes, budget, &arrays[..])
@@ -225,71 +241,44 @@ impl Cell {
             return array(py, input);
         }
         let names: Vec<&str> = self.instance.inputs().iter().map(|input| input.name).collect();
-        Err(PyAttributeError::new_err(format!(
-            "a cell of {} has {}, not {name}",
-            self.kind.about().name,
-            names.join(", ")
-        )))
+        let problem = self.kind.about().name;
+        let text = format!("a cell of {problem} has {}, not {name}", names.join(", "));
+        // Python and NumPy ask for many private names, and discard the message.
+        let is_private = name.starts_with('_');
+        let hint =
+            if is_private { String::new() } else { hint(py, name, names.into_iter().chain(OWN)) };
+        Err(PyAttributeError::new_err(text + &hint))
     }
 
     fn __dir__(&self) -> Vec<&'static str> {
-        let own = ["problem", "options", "inputs", "amounts", "solve", "judge", "reordered"];
-        own.into_iter().chain(self.instance.inputs().iter().map(|input| input.name)).collect()
+        OWN.into_iter().chain(self.instance.inputs().iter().map(|input| input.name)).collect()
     }
 
-    /// Return the arrays and options from which a pickle rebuilds the cell.
-    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Pickled<'py>> {
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Picked<'py>> {
         let (py, cell) = (slf.py(), slf.get());
-        let arrays = PyDict::new(py);
-        let known = cell.kind.about().inputs;
-        let is_known = |input: &NamedArray| known.iter().any(|column| column.name == input.name);
-        let mut inputs = cell.instance.inputs();
-        // The inputs of a tabulated cost are SNRs. Its record has the columns that the cell was built from.
-        if !inputs.iter().all(|input| input.shape.is_empty() || is_known(input)) {
-            inputs = cell.instance.given();
-        }
-        for input in inputs {
-            // Single numbers follow from the options.
-            if !input.shape.is_empty() {
-                arrays.set_item(input.name, array(py, input)?)?;
-            }
-        }
-        let about = cell.kind.about();
-        let links = about.is_of_arrays();
-        let rebuild = if links { "_rebuild_links" } else { "_rebuild" };
-        let rebuild = py.import("anyk._cells")?.getattr(rebuild)?;
-        let problem = about.name.into_pyobject(py)?.into_any();
-        let options = cell.options(py)?;
-        if links {
-            // Drop options that the arrays already set, some of them under another name.
-            let parameters = (about.parameters)();
-            let renamed = parameters.iter().flat_map(|(parameter, names)| {
-                names.iter().map(|name| (name.as_str(), parameter.option))
-            });
-            let same = known.iter().map(|column| (column.name, column.name));
-            for (name, option) in renamed.chain(same) {
-                let option = option.replace('-', "_");
-                if arrays.contains(name)? && options.contains(&option)? {
-                    options.del_item(option)?;
-                }
-            }
-        }
-        Ok((rebuild, (problem, arrays, options)))
+        let (problem, options) = pickles::home(py, &cell.kind)?;
+        let state = pickles::state(py, &cell.instance, &mut Vec::new())?;
+        pickles::reduced(py, "_restore_cell", (problem, options, state).into_pyobject(py)?)
     }
 
-    fn __repr__(&self) -> String {
-        format!("<anyk cell of {}: K = {}>", self.kind.about().name, self.instance.size().users)
+    fn __repr__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        shown(slf, "text")
+    }
+
+    fn _repr_html_<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        shown(slf, "html")
     }
 
     /// Options of the cell, as strings by name.
     #[getter]
     fn options<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let all = PyDict::new(py);
-        let options = self.instance.record.parameters().over(&self.kind.options);
-        for name in options.names() {
-            all.set_item(name.replace('-', "_"), options.text(name))?;
-        }
-        Ok(all)
+        pickles::named(py, &self.instance.record.parameters().over(&self.kind.options))
+    }
+
+    /// Names of the policies that need no training: the reference, then baselines.
+    #[getter]
+    fn _policies(&self) -> Vec<&'static str> {
+        self.kind.about().policies.iter().map(|row| row.name).collect()
     }
 
     /// Return the names of the amounts to allocate, each with whether it is one number for all users.
@@ -382,289 +371,4 @@ pub(crate) fn with_text(table: &anyk::framework::Table) -> serde_json::Value {
         "chart": table.chart,
         "claims": table.claims,
     })
-}
-
-/// Cells of one problem, with any numbers of users.
-#[pyclass(module = "anyk", frozen, weakref)]
-pub(crate) struct Batch {
-    pub(crate) kind: Arc<Kind>,
-    pub(crate) instances: Arc<Vec<Arc<Instance>>>,
-    /// Rows of the table that the users come from, if there is one.
-    pub(crate) rows: Option<Arc<Rows>>,
-}
-
-/// Rows of a table of users, whose cells may be interleaved.
-pub(crate) struct Rows {
-    /// Row of each user, one cell after another.
-    pub(crate) of_users: Vec<usize>,
-    /// Index of the table; Python's `None` if its rows are numbered.
-    pub(crate) index: Py<PyAny>,
-}
-
-#[pymethods]
-impl Batch {
-    /// Build a batch from cells that have the same problem and options.
-    #[staticmethod]
-    fn of_cells(cells: &Bound<'_, PyList>) -> PyResult<Self> {
-        let mut kind: Option<Arc<Kind>> = None;
-        let mut instances = Vec::with_capacity(cells.len());
-        for cell in cells {
-            let cell = cell.cast::<Cell>()?.get();
-            let first = kind.get_or_insert_with(|| Arc::clone(&cell.kind));
-            if first.about().name != cell.kind.about().name || first.options != cell.kind.options {
-                return Err(InputError::new_err(
-                    "the cells differ in problem or options, expected the same for all",
-                ));
-            }
-            instances.push(Arc::clone(&cell.instance));
-        }
-        let none = || InputError::new_err("the list has no cells, expected at least one");
-        Ok(Self { kind: kind.ok_or_else(none)?, instances: Arc::new(instances), rows: None })
-    }
-
-    /// Build a batch from arrays of all users, one cell after another: cell i has `sizes[i]` users. An array has one
-    /// number per user, or one number for all users.
-    #[staticmethod]
-    fn of_arrays(
-        py: Python<'_>,
-        problem: &str,
-        arrays: &Bound<'_, PyDict>,
-        sizes: Vec<usize>,
-        options: &Bound<'_, PyDict>,
-    ) -> PyResult<Self> {
-        let kind = Kind::find(py, problem, options)?;
-        let columns = Columns::new(arrays, sizes)?;
-        let shared = Arc::clone(&kind);
-        let made = long(py, None, move |_| columns.instances(&shared, None))?;
-        Ok(Self { kind, instances: Arc::new(made.or_raise(py)?), rows: None })
-    }
-
-    /// Build a batch from a table. `arrays` and `sizes` are as in `of_arrays`, `of_users` has the row of each user,
-    /// `fields` has the columns that are parameters (JSON, in the order of the rows), and `index` is the table's index.
-    #[staticmethod]
-    #[allow(clippy::too_many_arguments)]
-    fn of_table(
-        py: Python<'_>,
-        problem: &str,
-        arrays: &Bound<'_, PyDict>,
-        sizes: Vec<usize>,
-        options: &Bound<'_, PyDict>,
-        of_users: Vec<usize>,
-        fields: BTreeMap<String, Vec<String>>,
-        index: Py<PyAny>,
-    ) -> PyResult<Self> {
-        let kind = Kind::find(py, problem, options)?;
-        let columns = Columns::new(arrays, sizes)?;
-        let mut seen = vec![false; columns.users];
-        let is_new =
-            |row: &usize| seen.get_mut(*row).is_some_and(|seen| !std::mem::replace(seen, true));
-        if of_users.len() != columns.users || !of_users.iter().all(is_new) {
-            return Err(InputError::new_err("rows: expected each row once"));
-        }
-        if let Some((name, _)) = fields.iter().find(|(_, texts)| texts.len() != columns.users) {
-            return Err(InputError::new_err(format!("{name}: expected a value for each row")));
-        }
-        let rows = Arc::new(Rows { of_users, index });
-        let (shared, table) = (Arc::clone(&kind), Arc::clone(&rows));
-        let made = long(py, None, move |_| {
-            columns.instances(&shared, Some((&table.of_users[..], &fields)))
-        })?;
-        Ok(Self { kind, instances: Arc::new(made.or_raise(py)?), rows: Some(rows) })
-    }
-
-    /// Name of the problem.
-    #[getter]
-    fn problem(&self) -> &'static str {
-        self.kind.about().name
-    }
-
-    fn __len__(&self) -> usize {
-        self.instances.len()
-    }
-
-    /// Number of users in each cell.
-    #[getter]
-    fn sizes(&self) -> Vec<usize> {
-        self.instances.iter().map(|instance| instance.size().users).collect()
-    }
-
-    /// Return one cell; negative indices count from the end.
-    fn __getitem__(&self, index: isize) -> PyResult<Cell> {
-        let instance = Arc::clone(&self.instances[place(index, self.instances.len())?]);
-        Ok(Cell { kind: Arc::clone(&self.kind), instance })
-    }
-
-    fn __repr__(&self) -> String {
-        format!("<{} anyk cells of {}>", self.instances.len(), self.kind.about().name)
-    }
-
-    /// Solve all cells in parallel, optimally or by the named method. If the budget cannot serve a cell, raise
-    /// `Infeasible`, or set its amounts to 0 with `infeasible="zero"`.
-    #[pyo3(signature = (method=None, infeasible="raise"))]
-    fn solve(
-        &self,
-        py: Python<'_>,
-        method: Option<&str>,
-        infeasible: &str,
-    ) -> PyResult<Allocations> {
-        allocate_all(py, &self.kind.solver(method), self, infeasible)
-    }
-}
-
-/// Returns the position of an index that may count from the end.
-pub(crate) fn place(index: isize, length: usize) -> PyResult<usize> {
-    let found =
-        if index < 0 { length.checked_add_signed(index) } else { Some(index.unsigned_abs()) };
-    let none = || {
-        PyIndexError::new_err(format!(
-            "the cell index is {index}, but the number of cells is {length}"
-        ))
-    };
-    found.filter(|&found| found < length).ok_or_else(none)
-}
-
-/// Arrays of the users of many cells, one cell after another.
-struct Columns {
-    arrays: Vec<(String, Vec<f64>)>,
-    sizes: Vec<usize>,
-    users: usize,
-}
-
-/// Row of each user, and the columns that are parameters, in the order of the rows.
-type Table<'a> = (&'a [usize], &'a BTreeMap<String, Vec<String>>);
-
-impl Columns {
-    fn new(arrays: &Bound<'_, PyDict>, sizes: Vec<usize>) -> PyResult<Self> {
-        let users = sizes.iter().try_fold(0usize, |sum, &size| sum.checked_add(size));
-        let users =
-            users.ok_or_else(|| InputError::new_err("the sum of the sizes is too large"))?;
-        let mut columns = Vec::with_capacity(arrays.len());
-        for one in &given(arrays)? {
-            let values = values(one)?;
-            if values.len() != users && values.len() != 1 {
-                return Err(InputError::new_err(format!(
-                    "{} has {} numbers, expected {users}: one for each user of all cells, or one for all",
-                    one.name,
-                    values.len()
-                )));
-            }
-            columns.push((one.name.clone(), values.to_vec()));
-        }
-        if sizes.is_empty() {
-            return Err(InputError::new_err("the list has no cells, expected at least one"));
-        }
-        Ok(Self { arrays: columns, sizes, users })
-    }
-
-    /// Builds the cells in parallel.
-    fn instances(
-        &self,
-        kind: &Kind,
-        table: Option<Table<'_>>,
-    ) -> Result<Vec<Arc<Instance>>, Error> {
-        use rayon::prelude::*;
-        let mut start = 0;
-        let place = |&size: &usize| {
-            start += size;
-            (start - size, size)
-        };
-        let places: Vec<(usize, usize)> = self.sizes.iter().map(place).collect();
-        let one = |formulating: &mut Formulating, (index, (start, size)): (usize, _)| {
-            let shape = [size];
-            let mut views = Vec::with_capacity(self.arrays.len());
-            for (name, values) in &self.arrays {
-                let view = match &values[..] {
-                    all @ [_] => ArrayView { shape: &[], values: all },
-                    all => ArrayView { shape: &shape, values: &all[start..start + size] },
-                };
-                views.push((name.as_str(), view));
-            }
-            let made = match table {
-                None => Instance::of_arrays(&kind.problem, &views)
-                    .map_err(|error| error.in_file(format!("cell {index}")))?,
-                Some((of_users, fields)) => {
-                    let rows = &of_users[start..start + size];
-                    let mut own: Vec<(&str, Vec<&str>)> = Vec::with_capacity(fields.len());
-                    for (name, texts) in fields {
-                        own.push((name, rows.iter().map(|&row| texts[row].as_str()).collect()));
-                    }
-                    formulating.instance(kind.reader.of_table(rows, &views, &own)?)?
-                }
-            };
-            Ok(Arc::new(made))
-        };
-        let formulating = || Formulating::new(Arc::clone(&kind.problem));
-        places.into_par_iter().enumerate().map_init(formulating, one).collect()
-    }
-}
-
-/// Draws random cells of a problem.
-#[pyfunction]
-pub(crate) fn sample(
-    py: Python<'_>,
-    problem: &str,
-    of_sample: &Bound<'_, PyDict>,
-    of_cell: &Bound<'_, PyDict>,
-) -> PyResult<Batch> {
-    // Some path losses work only for drawing. The drawn cells have gains, so drop the path loss from their options.
-    let kind = match Kind::find(py, problem, of_cell) {
-        Ok(kind) => kind,
-        Err(error) => {
-            let rest = PyDict::new(py);
-            for (name, value) in of_cell {
-                let dashed = name.extract::<String>()?.replace('_', "-");
-                if !CellOptions::is_of_path_loss(&dashed) {
-                    rest.set_item(name, value)?;
-                }
-            }
-            if rest.len() == of_cell.len() {
-                return Err(error);
-            }
-            Kind::find(py, problem, &rest)?
-        }
-    };
-    let about = kind.about();
-    let mut specs = (about.flags)(Verb::Sample);
-    specs.retain(|spec| spec.name != "format");
-    let options = known(py, of_sample, &specs, problem)?;
-    let shared = Arc::clone(&kind);
-    let drawn = long(py, None, move |_| -> Result<Vec<Arc<Instance>>, Error> {
-        let mut formulating = Formulating::new(Arc::clone(&shared.problem));
-        let records = core::draw_samples(&*(about.drawing)(&options)?, &options)?;
-        let one = |mut record: Record| {
-            // In Python, users are identified by their positions.
-            record.ids = Ids::default();
-            Ok(Arc::new(formulating.instance(record)?))
-        };
-        records.into_iter().map(one).collect()
-    })?;
-    Ok(Batch { kind, instances: Arc::new(drawn.or_raise(py)?), rows: None })
-}
-
-/// Reads the cells of a document in a file format of the program: users as JSON or CSV, gains as JSON or `.npy`.
-#[pyfunction]
-pub(crate) fn read_cells(
-    py: Python<'_>,
-    problem: &str,
-    text: &Bound<'_, PyBytes>,
-    options: &Bound<'_, PyDict>,
-) -> PyResult<Batch> {
-    let kind = Kind::find(py, problem, options)?;
-    let (bytes, shared) = (text.as_bytes().to_vec(), Arc::clone(&kind));
-    let read = long(py, None, move |_| shared.read(&bytes))?;
-    Ok(Batch { kind, instances: Arc::new(read.or_raise(py)?), rows: None })
-}
-
-/// Returns whether the name of a column is that of a parameter of the problem. `is_beside_power` says whether the table
-/// also has the column `power_w`.
-#[pyfunction]
-pub(crate) fn is_parameter(
-    py: Python<'_>,
-    problem: &str,
-    name: &str,
-    is_beside_power: bool,
-    options: &Bound<'_, PyDict>,
-) -> PyResult<bool> {
-    let kind = Kind::find(py, problem, options)?;
-    Ok(kind.reader.is_parameter(name, is_beside_power))
 }

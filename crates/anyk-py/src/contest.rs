@@ -1,24 +1,29 @@
 //! Comparison and diagnosis of policies, including Python functions from a cell to an allocation.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use anyk::core::{
     self, Allocation, Comparison, Instance, NamedPolicy, Outcome, Policy, Problem, Rounds, Status,
-    compare,
+    compare, compare_on,
 };
-use anyk::diagnosis::{Finding, Samples, Subject, built_in, quantities};
+use anyk::diagnosis::{
+    FEWEST_INSTANCES, FEWEST_SAMPLES, Finding, Samples, Subject, built_in, quantities,
+};
 use anyk::exchange::{SampleRow, read_samples};
 use anyk::framework::{CellOptions, Error, Verb};
 use anyk::problems::BUILT_IN;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 
+use crate::batch::Batch;
 use crate::cells::{Cell, Kind, about, json, with_text};
 use crate::errors::{InputError, OrRaise as _};
 use crate::models::Model;
-use crate::options::known;
+use crate::options::{hint, known};
+use crate::separable::like;
 use crate::work::{Watch, long};
 
 /// Python policy, called on the caller's thread. The Python side wraps the user's function such that `call(cell)`
@@ -147,6 +152,12 @@ impl Policy for Function {
     }
 }
 
+/// Arguments of `evaluate` and `diagnose` in Python, in addition to the options.
+const ARGUMENTS: [&str; 12] = [
+    "problem", "cells", "sizes", "samples", "seed", "seeds", "progress", "quantity", "users",
+    "train_k", "check", "policies",
+];
+
 /// Policy from the arguments of `evaluate`.
 enum Given {
     Baseline(String),
@@ -154,29 +165,29 @@ enum Given {
     Function { call: Arc<Py<PyAny>>, batch: bool },
 }
 
-/// Compares policies on the same random instances and returns the comparison as JSON. `policies` has pairs of a name
-/// and a policy: the name of a baseline, a `Model`, or `(function, batch)`.
+/// Compares policies on the same instances and returns the comparison as JSON. `policies` has pairs of a name and a
+/// policy: the name of a baseline, a `Model`, or `(function, batch)`. The instances are random ones of a problem or
+/// like `template`, a user-defined one; or they are the given `cells`.
 #[pyfunction]
 #[allow(clippy::too_many_arguments)]
 pub(crate) fn evaluate(
     py: Python<'_>,
     problem: &str,
     policies: &Bound<'_, PyList>,
+    cells: Option<&Bound<'_, Batch>>,
+    template: Option<&Bound<'_, Cell>>,
     sizes: Vec<usize>,
     samples: u64,
     seeds: Vec<u64>,
     options: &Bound<'_, PyDict>,
     progress: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<String> {
-    let about = about(problem)?;
-    let verbs = [Verb::Evaluate, Verb::Assess, Verb::Sample];
-    let specs: Vec<_> = verbs.into_iter().flat_map(|verb| (about.flags)(verb)).collect();
-    let mut options = known(py, options, &specs, &format!("policies for {problem}"))?;
-    if options.has("k") || options.has("count") || options.has("seed") {
-        return Err(InputError::new_err(
-            "k, count and seed are not options here; use sizes, samples and seeds",
-        ));
-    }
+    let own = match (cells, template) {
+        (Some(cells), _) => Some(Arc::clone(&cells.get().kind)),
+        (None, Some(template)) => Some(like(py, template.get(), options)?),
+        (None, None) => None,
+    };
+    let about = own.as_ref().map_or_else(|| about(py, problem), |kind| Ok(kind.about()))?;
     if sizes.is_empty() || seeds.is_empty() || samples == 0 {
         return Err(InputError::new_err("sizes, samples and seeds: expected at least one of each"));
     }
@@ -213,17 +224,47 @@ pub(crate) fn evaluate(
         Given::Model(model) => Some(model.trained_options()),
         _ => None,
     });
-    if let Some(trained) = first {
-        options = options.over_trained(&trained);
+    let kind = match own {
+        Some(kind) => kind,
+        None => {
+            let verbs = [Verb::Evaluate, Verb::Assess, Verb::Sample];
+            let specs: Vec<_> = verbs.into_iter().flat_map(|verb| (about.flags)(verb)).collect();
+            let what = format!("policies for {problem}");
+            let mut options = known(py, options, &specs, &ARGUMENTS, &what)?;
+            if options.has("k") || options.has("count") || options.has("seed") {
+                return Err(InputError::new_err(
+                    "k, count and seed are not options here; use sizes, samples and seeds",
+                ));
+            }
+            if let Some(trained) = first {
+                options = options.over_trained(&trained);
+            }
+            Kind::made(about, options).or_raise(py)?
+        }
+    };
+    let baselines: Vec<&str> = about.policies.iter().map(|row| row.name).collect();
+    for (_, policy) in &given {
+        if let Given::Baseline(name) = policy
+            && !baselines.contains(&name.as_str())
+        {
+            let (all, hint) = (baselines.join(", "), hint(py, name, baselines));
+            return Err(InputError::new_err(format!(
+                "{name:?} is not a policy of {}, expected one of {all}{hint}",
+                about.name
+            )));
+        }
     }
-    let kind = Kind::made(about, options).or_raise(py)?;
     let rounds = Rounds { sizes, samples, seeds };
+    let cells = cells.map(|cells| Arc::clone(&cells.get().instances));
     let found = long(py, progress, move |watch| -> Result<String, Error> {
         let mut named_policies: Vec<NamedPolicy> = Vec::new();
         for (name, policy) in &given {
             named_policies.push(named_policy(name, policy, &kind, watch)?);
         }
-        let all: Comparison = compare(&kind.problem, &rounds, &mut named_policies, &**watch)?;
+        let all: Comparison = match &cells {
+            None => compare(&kind.problem, &rounds, &mut named_policies, &**watch)?,
+            Some(cells) => compare_on(&kind.problem, cells, &mut named_policies, &**watch)?,
+        };
         let laws: Vec<serde_json::Value> = all
             .samples_of
             .iter()
@@ -250,15 +291,7 @@ fn named_policy(
 ) -> Result<NamedPolicy, Error> {
     match policy {
         Given::Baseline(baseline) => NamedPolicy::built_in(name, &*kind.problem, baseline)
-            .unwrap_or_else(|| {
-                let about = kind.about();
-                let names: Vec<&str> = about.policies.iter().map(|row| row.name).collect();
-                Err(Error::Array(format!(
-                    "{baseline:?} is not a policy of {}, expected one of {}",
-                    about.name,
-                    names.join(", ")
-                )))
-            }),
+            .unwrap_or(Err(Error::OtherProblem)),
         Given::Model(model) => NamedPolicy::model(name, &**model, &*kind.problem),
         Given::Function { call, batch } => {
             let policy = Box::new(Function::new(call, *batch, Arc::clone(kind), watch));
@@ -284,6 +317,57 @@ enum PolicySource {
     Rows(Vec<SampleRow>),
 }
 
+/// Returns the index of the amount that `quantity` names, with or without its unit. The default quantity names the
+/// only amount of a problem.
+fn amount_of(py: Python<'_>, about: &core::About, quantity: &str) -> PyResult<usize> {
+    let names: Vec<&str> = about.amounts.iter().map(|amount| amount.name).collect();
+    let is_meant = |name: &&str| *name == quantity || name.split('_').next() == Some(quantity);
+    let only = names.len() == 1 && quantity == quantities()[0];
+    names.iter().position(is_meant).or(only.then_some(0)).ok_or_else(|| {
+        let short = names.iter().filter_map(|name| name.split('_').next());
+        let hint = hint(py, quantity, names.iter().copied().chain(short));
+        let all = names.join(", ");
+        InputError::new_err(format!("quantity is {quantity:?}, expected one of {all}{hint}"))
+    })
+}
+
+/// Runs a policy on given instances. Returns the samples of those sizes that have enough, and the number of sizes that
+/// have too few.
+fn sampled(
+    policy: &mut dyn Policy,
+    instances: &[Arc<Instance>],
+    amount: usize,
+) -> Result<(Samples, usize), Error> {
+    let mut by_size: BTreeMap<usize, Vec<SampleRow>> = BTreeMap::new();
+    let mut counts: BTreeMap<usize, usize> = BTreeMap::new();
+    let mut allocation = Allocation::default();
+    for (index, instance) in (0..).zip(instances) {
+        let k = instance.size().users;
+        let rows = by_size.entry(k).or_default();
+        allocation.reset(instance.about().amounts, instance.size());
+        let Outcome::Served(_) = policy.allocate(instance, &mut allocation)? else { continue };
+        *counts.entry(k).or_default() += 1;
+        let pairs = instance.features().into_iter().zip(instance.outputs(&allocation, amount));
+        rows.extend(pairs.map(|(x, y)| SampleRow { k, x, y, instance: Some(index) }));
+    }
+    let all = by_size.len();
+    by_size.retain(|k, rows| {
+        let count = counts.get(k).copied().unwrap_or_default();
+        count >= FEWEST_INSTANCES && rows.len() >= FEWEST_SAMPLES
+    });
+    if by_size.len() < 2 {
+        return Err(Error::Array(format!(
+            "the cells have too few different numbers of users for a size law. It needs 2 different K with at least \
+             {FEWEST_INSTANCES} cells and {FEWEST_SAMPLES} users each; {} of {all} have that many. Add cells, or leave \
+             out `cells` to diagnose the policy on random ones",
+            by_size.len()
+        )));
+    }
+    let left_out = all - by_size.len();
+    let rows: Vec<SampleRow> = by_size.into_values().flatten().collect();
+    Ok((Samples::from_rows(&rows)?, left_out))
+}
+
 /// Diagnoses the size law of a policy. Returns the finding as JSON, with the text that the program prints.
 #[pyfunction]
 #[allow(clippy::too_many_arguments)]
@@ -291,6 +375,8 @@ pub(crate) fn diagnose(
     py: Python<'_>,
     policy: &Bound<'_, PyAny>,
     problem: Option<&str>,
+    cells: Option<&Bound<'_, Batch>>,
+    template: Option<&Bound<'_, Cell>>,
     quantity: &str,
     sizes: Option<Vec<usize>>,
     users: Option<usize>,
@@ -318,63 +404,107 @@ pub(crate) fn diagnose(
     };
     type Found = Result<(Finding, Samples), Error>;
     type Find = Box<dyn FnOnce(&Arc<Watch>) -> Found + Send>;
-    let find: Find = match patient {
-        PolicySource::BuiltIn(name) => {
-            let options = known(py, options, &CellOptions::ALL.specs(), "a diagnosis")?;
-            let Some(subject) = Subject::built_in(&name, &options) else {
-                let names: Vec<&str> = built_in().into_iter().map(|known| known.0).collect();
-                return Err(InputError::new_err(format!(
-                    "policy is {name:?}, expected one of {}",
-                    names.join(", ")
-                )));
-            };
-            let subject = subject.or_raise(py)?;
-            Box::new(move |_| drawn(subject))
+    let given = match (cells, template) {
+        (Some(cells), _) => Some(Arc::clone(&cells.get().kind)),
+        (None, Some(template)) => Some(like(py, template.get(), options)?),
+        (None, None) => None,
+    };
+    let left_out = Arc::new(AtomicUsize::new(0));
+    let find: Find = match (patient, cells) {
+        (PolicySource::Rows(_) | PolicySource::BuiltIn(_), Some(_)) => {
+            return Err(InputError::new_err(
+                "cells: expected a function of a cell or a model, which AnyK can call for them",
+            ));
         }
-        PolicySource::Model(model) => {
-            known(py, options, &[], "a diagnosis of a model, whose file contains the cell")?;
-            if problem.is_some_and(|problem| problem != model.about().name) {
-                let (given, own) = (problem.unwrap_or_default(), model.about().name);
-                return Err(InputError::new_err(format!(
-                    "problem is {given:?}, expected {own}, the problem of the model"
-                )));
-            }
-            let short = quantity.split('_').next().unwrap_or_default();
-            let short = if short == "x" { quantities()[0] } else { short };
-            let Some(quantity) = quantities().into_iter().find(|known| *known == short) else {
-                return Err(InputError::new_err(format!(
-                    "quantity is {quantity:?}, expected {}",
-                    quantities().join(" or ")
-                )));
-            };
-            Box::new(move |_| drawn(Subject::model(&*model, quantity)?))
-        }
-        PolicySource::Rows(rows) => Box::new(move |_| {
-            let samples = Samples::from_rows(&rows)?;
-            Ok((Finding::of_samples("samples", &samples, train_k, seed), samples))
-        }),
-        PolicySource::Function(call) => {
-            let about = about(problem.unwrap_or(BUILT_IN[0].name))?;
-            let verbs = [Verb::Assess, Verb::Sample, Verb::Evaluate];
-            let specs: Vec<_> = verbs.into_iter().flat_map(|verb| (about.flags)(verb)).collect();
-            let options = known(py, options, &specs, about.name)?;
-            let kind = Kind::made(about, options).or_raise(py)?;
-            let amounts: Vec<&str> = about.amounts.iter().map(|amount| amount.name).collect();
-            let is_meant =
-                |known: &&&str| **known == quantity || known.split('_').next() == Some(quantity);
-            let Some(amount) = amounts.iter().find(is_meant).copied() else {
-                return Err(InputError::new_err(format!(
-                    "quantity is {quantity:?}, expected one of {}",
-                    amounts.join(", ")
-                )));
-            };
-            let label = format!("{amount} of a policy for {}", about.name);
+        (patient, Some(cells)) => {
+            let batch = cells.get();
+            let (kind, instances) = (Arc::clone(&batch.kind), Arc::clone(&batch.instances));
+            let amount = amount_of(py, kind.about(), quantity)?;
+            let (name, left_out) = (kind.about().amounts[amount].name, Arc::clone(&left_out));
             Box::new(move |watch| {
-                let problem: Arc<dyn Problem> = Arc::clone(&kind.problem);
-                let policy = Box::new(Function::new(&call, false, kind, watch));
-                drawn(Subject::policy(label, problem, policy, amount)?)
+                let (mut policy, of): (Box<dyn Policy>, String) = match patient {
+                    PolicySource::Function(call) => {
+                        let of = format!("a policy for {}", kind.about().name);
+                        (Box::new(Function::new(&call, false, kind, watch)), of)
+                    }
+                    PolicySource::Model(model) => {
+                        let of = model.describe();
+                        (NamedPolicy::model(&of, &*model, &*kind.problem)?.policy, of)
+                    }
+                    PolicySource::Rows(_) | PolicySource::BuiltIn(_) => {
+                        return Err(Error::OtherProblem);
+                    }
+                };
+                let (samples, few) = sampled(&mut *policy, &instances, amount)?;
+                left_out.store(few, Ordering::Relaxed);
+                let label = format!("{name} of {of}, on given cells");
+                Ok((Finding::of_samples(&label, &samples, train_k, seed), samples))
             })
         }
+        (patient, None) => match patient {
+            PolicySource::BuiltIn(name) => {
+                let options =
+                    known(py, options, &CellOptions::ALL.specs(), &ARGUMENTS, "a diagnosis")?;
+                let Some(subject) = Subject::built_in(&name, &options) else {
+                    let names: Vec<&str> = built_in().into_iter().map(|known| known.0).collect();
+                    let (all, hint) = (names.join(", "), hint(py, &name, names));
+                    return Err(InputError::new_err(format!(
+                        "policy is {name:?}, expected one of {all}{hint}"
+                    )));
+                };
+                let subject = subject.or_raise(py)?;
+                Box::new(move |_| drawn(subject))
+            }
+            PolicySource::Model(model) => {
+                known(
+                    py,
+                    options,
+                    &[],
+                    &ARGUMENTS,
+                    "a diagnosis of a model, whose file contains the cell",
+                )?;
+                if problem.is_some_and(|problem| problem != model.about().name) {
+                    let (given, own) = (problem.unwrap_or_default(), model.about().name);
+                    return Err(InputError::new_err(format!(
+                        "problem is {given:?}, expected {own}, the problem of the model"
+                    )));
+                }
+                let short = quantity.split('_').next().unwrap_or_default();
+                let short = if short == "x" { quantities()[0] } else { short };
+                let Some(quantity) = quantities().into_iter().find(|known| *known == short) else {
+                    return Err(InputError::new_err(format!(
+                        "quantity is {quantity:?}, expected {}",
+                        quantities().join(" or ")
+                    )));
+                };
+                Box::new(move |_| drawn(Subject::model(&*model, quantity)?))
+            }
+            PolicySource::Rows(rows) => Box::new(move |_| {
+                let samples = Samples::from_rows(&rows)?;
+                Ok((Finding::of_samples("samples", &samples, train_k, seed), samples))
+            }),
+            PolicySource::Function(call) => {
+                let kind = match given {
+                    Some(kind) => kind,
+                    None => {
+                        let about = about(py, problem.unwrap_or(BUILT_IN[0].name))?;
+                        let verbs = [Verb::Assess, Verb::Sample, Verb::Evaluate];
+                        let specs: Vec<_> =
+                            verbs.into_iter().flat_map(|verb| (about.flags)(verb)).collect();
+                        let options = known(py, options, &specs, &ARGUMENTS, about.name)?;
+                        Kind::made(about, options).or_raise(py)?
+                    }
+                };
+                let about = kind.about();
+                let amount = about.amounts[amount_of(py, about, quantity)?].name;
+                let label = format!("{amount} of a policy for {}", about.name);
+                Box::new(move |watch| {
+                    let problem: Arc<dyn Problem> = Arc::clone(&kind.problem);
+                    let policy = Box::new(Function::new(&call, false, kind, watch));
+                    drawn(Subject::policy(label, problem, policy, amount)?)
+                })
+            }
+        },
     };
     let found = long(py, progress, move |watch| -> Result<String, Error> {
         let (mut finding, samples) = find(watch)?;
@@ -382,9 +512,14 @@ pub(crate) fn diagnose(
             finding.check(&samples, seed)?;
         }
         let diagnosis = &finding.diagnosis;
+        let mut samples_text = diagnosis.samples_text();
+        match left_out.load(Ordering::Relaxed) {
+            0 => {}
+            few => samples_text.push_str(&format!("; {few} other K have too few cells")),
+        }
         let text = serde_json::json!({
             "policy": diagnosis.label,
-            "samples": diagnosis.samples_text(),
+            "samples": samples_text,
             "equivariant": diagnosis.order.text(),
             "function_of_x_and_k": diagnosis.decoupling_text(),
             "size_invariant": diagnosis.invariance_text(),

@@ -1,9 +1,12 @@
 //! Conversion of library errors to Python exceptions.
 
 use anyk::framework::{Error, ErrorKind, Infeasibility};
+use anyk::{Fault, Invalid};
 use pyo3::create_exception;
 use pyo3::exceptions::{PyException, PyKeyboardInterrupt, PyOSError, PyValueError};
 use pyo3::prelude::*;
+
+use crate::options::hint;
 
 create_exception!(
     anyk,
@@ -29,13 +32,22 @@ pub(crate) fn exception(py: Python<'_>, error: &Error) -> PyErr {
     if let Error::Infeasible(why) = error {
         return infeasible(py, why);
     }
-    let text = error.to_string();
+    let text = format!("{error}{}", of_choices(py, error));
     match error.kind() {
         ErrorKind::Input => InputError::new_err(text),
         ErrorKind::Infeasible => Infeasible::new_err(text),
         ErrorKind::Machine => PyOSError::new_err(text),
         ErrorKind::Interrupted => PyKeyboardInterrupt::new_err(text),
     }
+}
+
+/// Returns the hint for a value that resembles one of the names that are expected instead.
+fn of_choices(py: Python<'_>, error: &Error) -> String {
+    let Error::Invalid(Invalid { fault: Fault::Value { value, expected }, .. }) = error else {
+        return String::new();
+    };
+    let names = expected.trim_start_matches("one of ").split(", ");
+    hint(py, value, names.filter(|name| !name.contains(' ')))
 }
 
 /// Builds an `Infeasible` exception with the required power and the users that can be served.

@@ -4,11 +4,13 @@
 #![allow(clippy::needless_pass_by_value)]
 
 mod answers;
+mod batch;
 mod cells;
 mod contest;
 mod errors;
 mod models;
 mod options;
+mod pickles;
 mod pool;
 mod separable;
 mod studies;
@@ -23,12 +25,12 @@ fn _anyk(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("InputError", module.py().get_type::<errors::InputError>())?;
     module.add("Infeasible", module.py().get_type::<errors::Infeasible>())?;
     module.add_class::<cells::Cell>()?;
-    module.add_class::<cells::Batch>()?;
+    module.add_class::<batch::Batch>()?;
     module.add_class::<answers::Allocation>()?;
     module.add_class::<answers::Allocations>()?;
-    module.add_function(wrap_pyfunction!(cells::sample, module)?)?;
-    module.add_function(wrap_pyfunction!(cells::read_cells, module)?)?;
-    module.add_function(wrap_pyfunction!(cells::is_parameter, module)?)?;
+    module.add_function(wrap_pyfunction!(batch::sample, module)?)?;
+    module.add_function(wrap_pyfunction!(batch::read_cells, module)?)?;
+    module.add_function(wrap_pyfunction!(batch::is_parameter, module)?)?;
     module.add_class::<models::Model>()?;
     module.add_function(wrap_pyfunction!(models::train, module)?)?;
     module.add_function(wrap_pyfunction!(contest::evaluate, module)?)?;

@@ -13,9 +13,10 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList};
 
 use crate::answers::{Allocation, Allocations, allocate_all, allocate_one};
-use crate::cells::{Batch, Cell, about, json};
+use crate::batch::Batch;
+use crate::cells::{Cell, about, json};
 use crate::errors::{InputError, OrRaise as _};
-use crate::options::{described, known, options};
+use crate::options::{described, hint, known, options};
 use crate::pool::{Pool, Source};
 use crate::work::long;
 
@@ -168,7 +169,13 @@ impl Model {
         progress: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<String> {
         let specs = self.model.flags(Verb::Evaluate);
-        let options = known(py, options, &specs, &self.model.describe())?;
+        let options = known(
+            py,
+            options,
+            &specs,
+            &["sizes", "samples", "seed", "progress"],
+            &self.model.describe(),
+        )?;
         let model = Arc::clone(&self.model);
         let trials = Trials { sizes, samples, seed };
         let found = long(py, progress, move |watch| {
@@ -191,7 +198,13 @@ impl Model {
         options: &Bound<'_, PyDict>,
     ) -> PyResult<Self> {
         let specs = self.model.flags(Verb::Calibrate);
-        let options = known(py, options, &specs, &self.model.describe())?;
+        let options = known(
+            py,
+            options,
+            &specs,
+            &["k", "cells", "beta", "delta", "seed", "shrink"],
+            &self.model.describe(),
+        )?;
         let model = Arc::clone(&self.model);
         let what = model.describe();
         let settings = CalibrationSettings { k, cells, beta, delta, seed, shrink };
@@ -213,14 +226,18 @@ impl Model {
 
     /// Returns the options of a verb.
     fn _options<'py>(&self, py: Python<'py>, verb: &str) -> PyResult<Bound<'py, PyList>> {
-        described(py, &self.model.flags(verb_of(verb)?))
+        described(py, &self.model.flags(verb_of(py, verb)?))
     }
 }
 
 /// Returns the verb called `name`.
-pub(crate) fn verb_of(name: &str) -> PyResult<Verb> {
+pub(crate) fn verb_of(py: Python<'_>, name: &str) -> PyResult<Verb> {
     let found = Verb::ALL.iter().find(|verb| verb.0 == name);
-    let none = || InputError::new_err(format!("unknown verb {name:?}"));
+    let none = || {
+        let names: Vec<&str> = Verb::ALL.iter().map(|verb| verb.0).collect();
+        let (all, hint) = (names.join(", "), hint(py, name, names));
+        InputError::new_err(format!("verb is {name:?}, expected one of {all}{hint}"))
+    };
     Ok(found.ok_or_else(none)?.1)
 }
 
@@ -234,9 +251,10 @@ pub(crate) fn train(
     force: bool,
     progress: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<(Model, Option<String>)> {
-    let about = about(problem)?;
+    let about = about(py, problem)?;
     let specs = (about.flags)(Verb::Train);
-    let options = known(py, options, &specs, &format!("training for {problem}"))?;
+    let arguments = ["out", "force", "progress"];
+    let options = known(py, options, &specs, &arguments, &format!("training for {problem}"))?;
     if let Some(out) = &out {
         for name in specs.iter().filter(|spec| spec.may_be_file()).map(|spec| spec.name) {
             if options.text(name).is_some_and(|input| is_same_file(out, input.as_ref())) {

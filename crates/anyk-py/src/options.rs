@@ -4,7 +4,7 @@ use anyk::framework::{Error, OptionSpec, OptionValue, Options};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyTuple};
 
-use crate::errors::{InputError, OrRaise as _};
+use crate::errors::{InputError, exception};
 
 /// Converts keyword arguments to options: `max_power_dbm=40` is `--max-power-dbm 40`. `None` and `False` mean that an
 /// option is not set.
@@ -72,16 +72,34 @@ fn text(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Option<String>> {
 }
 
 /// Converts keyword arguments to options and rejects those not in `specs`. The error says that they do not apply to
-/// `what`.
+/// `what`, and suggests the option or the argument of the function (`arguments`) that was probably meant.
 pub(crate) fn known(
     py: Python<'_>,
     given: &Bound<'_, PyDict>,
     specs: &[OptionSpec],
+    arguments: &[&str],
     what: &str,
 ) -> PyResult<Options> {
     let options = options(given)?;
-    options.refuse_others(specs, what).map_err(Error::from).or_raise(py)?;
-    Ok(options)
+    let Err(stray) = options.refuse_others(specs, what) else { return Ok(options) };
+    let mut names: Vec<String> = specs.iter().map(|spec| spec.name.replace('-', "_")).collect();
+    names.extend(arguments.iter().map(|&name| name.to_owned()));
+    match hint(py, &stray.field, names) {
+        hint if hint.is_empty() => Err(exception(py, &Error::from(stray))),
+        hint => Err(InputError::new_err(format!("{stray}{hint}"))),
+    }
+}
+
+/// Returns the question whether the most similar of the known names was meant; empty if none is similar.
+pub(crate) fn hint(
+    py: Python<'_>,
+    name: &str,
+    known: impl IntoIterator<Item: AsRef<str>>,
+) -> String {
+    let known: Vec<String> = known.into_iter().map(|one| one.as_ref().to_owned()).collect();
+    // Without the module that compares names, the message has no hint.
+    let ask = || py.import("anyk._names")?.call_method1("hint", (name, known))?.extract();
+    ask().unwrap_or_default()
 }
 
 /// Returns the options as dicts with name, kind, unit or choices, help and default.

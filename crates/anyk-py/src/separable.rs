@@ -4,20 +4,22 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
 
-use anyk::core::Instance;
+use anyk::core::{About, Instance};
 use anyk::exchange::write_atomically;
-use anyk::framework::{Error, Stored as _};
+use anyk::framework::{Error, Options, Stored as _};
 use anyk::problems::separable::{
-    Cost as Tabulated, Separable, SeparablePrice, SeparableSettings, separable_instance,
+    Cost as Tabulated, CostError, OWN_SEPARABLE, OwnSeparable, Separable, SeparablePrice,
+    SeparableSettings, separable_instance,
 };
 use numpy::{PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{PyDict, PyTuple};
 
-use crate::cells::json;
+use crate::cells::{Cell, Kind, json};
 use crate::errors::{InputError, OrRaise as _};
 use crate::models::{Model, claim};
-use crate::options::options;
+use crate::options::{hint, known, options};
+use crate::pickles::{Picked, reduced};
 use crate::work::long;
 
 /// Tabulated cost of one user: decreasing, convex, with its derivative and the response to a price.
@@ -31,6 +33,18 @@ fn slice<'a>(name: &str, array: &'a PyReadonlyArray1<'_, f64>) -> PyResult<&'a [
     array
         .as_slice()
         .map_err(|_| InputError::new_err(format!("{name}: expected an array in C order")))
+}
+
+/// Returns the error for a function or samples that are not a cost, and says how to maximize a utility.
+fn not_a_cost(why: &CostError) -> PyErr {
+    let advice = match why {
+        CostError::NotDecreasing { .. } => {
+            ". AnyK minimizes a cost that decreases; to maximize a utility, pass its negative, such as \
+             lambda u: -np.log1p(u)"
+        }
+        _ => "",
+    };
+    InputError::new_err(format!("{why}{advice}"))
 }
 
 #[pymethods]
@@ -70,21 +84,29 @@ impl Cost {
         });
         match failure {
             Some(error) => Err(error),
-            None => Ok(Self { cost: Arc::new(made.map_err(Error::other).or_raise(py)?) }),
+            None => Ok(Self { cost: Arc::new(made.map_err(|why| not_a_cost(&why))?) }),
         }
     }
 
     /// Interpolates samples.
     #[staticmethod]
-    fn of_samples(
-        py: Python<'_>,
-        u: PyReadonlyArray1<'_, f64>,
-        c: PyReadonlyArray1<'_, f64>,
-    ) -> PyResult<Self> {
+    fn of_samples(u: PyReadonlyArray1<'_, f64>, c: PyReadonlyArray1<'_, f64>) -> PyResult<Self> {
         let samples: Vec<(f64, f64)> =
             slice("u", &u)?.iter().copied().zip(slice("c", &c)?.iter().copied()).collect();
-        let made = Tabulated::from_samples(&samples).map_err(Error::other).or_raise(py)?;
+        let made = Tabulated::from_samples(&samples).map_err(|why| not_a_cost(&why))?;
         Ok(Self { cost: Arc::new(made) })
+    }
+
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Picked<'py>> {
+        let values = PyArray1::from_vec(py, self.cost.to_values());
+        reduced(py, "_restore_cost", (values,).into_pyobject(py)?)
+    }
+
+    /// Rebuilds a cost from a pickle.
+    #[staticmethod]
+    fn _restored(py: Python<'_>, values: PyReadonlyArray1<'_, f64>) -> PyResult<Self> {
+        let cost = Tabulated::from_values(slice("values", &values)?);
+        Ok(Self { cost: Arc::new(cost.map_err(Error::other).or_raise(py)?) })
     }
 
     fn _value<'py>(
@@ -191,8 +213,10 @@ pub(crate) fn train_separable(
     let known = ["seed", "train-k", "samples"];
     if let Some(name) = options.names().find(|name| !known.contains(name)) {
         let name = name.replace('-', "_");
+        let hint =
+            hint(py, &name, ["seed", "train_k", "samples", "method", "out", "force", "progress"]);
         return Err(InputError::new_err(format!(
-            "{name} does not apply to training a separable problem; expected seed, train_k or samples"
+            "{name} does not apply to training a separable problem; expected seed, train_k or samples{hint}"
         )));
     }
     let read = || -> Result<SeparableSettings, Error> {
@@ -228,4 +252,54 @@ pub(crate) fn train_separable(
     })?;
     let (model, report) = trained.or_raise(py)?;
     Ok(Model::new(model, Some(report)))
+}
+
+/// Returns the kind whose random instances resemble a user-defined separable problem: its costs and budget, and gains
+/// from the range of its gains.
+pub(crate) fn like(
+    py: Python<'_>,
+    cell: &Cell,
+    options: &Bound<'_, PyDict>,
+) -> PyResult<Arc<Kind>> {
+    known(py, options, &[], &[], "a separable problem")?;
+    let problem = cell.instance.formulation::<Separable>().or_raise(py)?;
+    let settings = SeparableSettings::like(problem, 0);
+    let own = OwnSeparable::new(problem.costs()).drawn_as_in(&settings);
+    Ok(Arc::new(Kind::of(Arc::new(own), Options::default())))
+}
+
+/// Returns the registry row of problems with costs of the caller.
+pub(crate) fn own_about() -> &'static About {
+    &OWN_SEPARABLE
+}
+
+/// Returns whether a problem has costs of the caller.
+pub(crate) fn is_own(about: &'static About) -> bool {
+    std::ptr::eq(about, &raw const OWN_SEPARABLE)
+}
+
+/// Returns the user-defined problem of an instance; `None` if it has another problem.
+pub(crate) fn own_problem(instance: &Instance) -> Option<&Separable> {
+    instance.formulation().ok().filter(|_| is_own(instance.about()))
+}
+
+/// Returns the state of a user-defined problem for a pickle: the costs and the users. `costs` has those of earlier
+/// problems, so that a pickle contains each cost once.
+pub(crate) fn own_state<'py>(
+    py: Python<'py>,
+    problem: &Separable,
+    costs: &mut Vec<Bound<'py, Cost>>,
+) -> PyResult<Bound<'py, PyTuple>> {
+    let mut own = Vec::with_capacity(problem.costs().len());
+    for cost in problem.costs() {
+        let known = costs.iter().position(|known| Arc::ptr_eq(&known.get().cost, cost));
+        if known.is_none() {
+            costs.push(Bound::new(py, Cost { cost: Arc::clone(cost) })?);
+        }
+        own.push(costs[known.unwrap_or(costs.len() - 1)].clone());
+    }
+    let array = |values: &[f64]| PyArray1::from_slice(py, values);
+    let (gains, weights) = (array(problem.gains()), array(problem.weights()));
+    let users = (own, gains, problem.classes().to_vec(), weights, problem.budget());
+    users.into_pyobject(py)
 }

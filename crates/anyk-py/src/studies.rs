@@ -16,7 +16,7 @@ use pyo3::types::{PyBytes, PyDict, PyList};
 use crate::cells::{about, json, with_text};
 use crate::errors::{InputError, OrRaise as _};
 use crate::models::verb_of;
-use crate::options::{described, known};
+use crate::options::{described, hint, known};
 use crate::work::{long, on_all_cores};
 
 /// Returns the name of every study, its description, and whether it is in the paper.
@@ -37,10 +37,8 @@ pub(crate) fn study(
 ) -> PyResult<String> {
     let Some(study) = Study::named(name) else {
         let names: Vec<&str> = STUDIES.iter().map(|study| study.name).collect();
-        return Err(InputError::new_err(format!(
-            "study is {name:?}, expected one of {}",
-            names.join(", ")
-        )));
+        let (all, hint) = (names.join(", "), hint(py, name, names));
+        return Err(InputError::new_err(format!("study is {name:?}, expected one of {all}{hint}")));
     };
     if trainings == Some(0) {
         return Err(InputError::new_err("trainings is 0, expected at least 1"));
@@ -86,8 +84,8 @@ pub(crate) fn options_of<'py>(
     problem: &str,
     verb: &str,
 ) -> PyResult<Bound<'py, PyList>> {
-    let verb: Verb = verb_of(verb)?;
-    described(py, &(about(problem)?.flags)(verb))
+    let verb: Verb = verb_of(py, verb)?;
+    described(py, &(about(py, problem)?.flags)(verb))
 }
 
 /// Measures the time of the Rust code for `bench/python.py`; see `anyk_study::rust_seconds`.
@@ -113,7 +111,8 @@ pub(crate) fn required_bandwidth<'py>(
     received_w: PyReadonlyArray1<'py, f64>,
     options: &Bound<'py, PyDict>,
 ) -> PyResult<Curve<'py>> {
-    let options = known(py, options, &CellOptions::ALL.specs(), "required_bandwidth")?;
+    let options =
+        known(py, options, &CellOptions::ALL.specs(), &["received_w"], "required_bandwidth")?;
     let system = CellOptions::ALL.system(&options, &Config::default()).or_raise(py)?;
     let table = table(&system).or_raise(py)?;
     let values =
@@ -138,7 +137,7 @@ pub(crate) fn required_bandwidth<'py>(
 /// Returns the smallest received power (W) that some bandwidth can serve, for the service class of the cell.
 #[pyfunction]
 pub(crate) fn least_received_w(py: Python<'_>, options: &Bound<'_, PyDict>) -> PyResult<f64> {
-    let options = known(py, options, &CellOptions::ALL.specs(), "least_received_w")?;
+    let options = known(py, options, &CellOptions::ALL.specs(), &[], "least_received_w")?;
     let system = CellOptions::ALL.system(&options, &Config::default()).or_raise(py)?;
     let qos = system.qos(system.service()).map_err(Error::from).or_raise(py)?;
     Ok(RequiredBandwidth::new(qos).min_received_w())

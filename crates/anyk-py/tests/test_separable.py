@@ -259,7 +259,7 @@ def test_the_price_policy_of_ones_own_problem(tmp_path: Path) -> None:
         assert anyk.train(problem, method=name, progress=False).to_bytes() == model.to_bytes()
     with pytest.raises(anyk.InputError, match="colour does not apply"):
         anyk.train(problem, colour="red")
-    with pytest.raises(anyk.InputError, match="method: expected price"):
+    with pytest.raises(anyk.InputError, match="method is p-gnn, expected price"):
         anyk.train(problem, method="p-gnn")
 
 

@@ -70,7 +70,7 @@ pub use config::{CellConfig, Config, FrameConfig, PathLossConfig, RoadConfig, Sy
 pub use crate::core::{
     About, Allocation, ArrayView, Axis, Column, Formulation, Goal, Instance, Judged, Missed, Model,
     NamedPolicy, Need, Outcome, Policy, PolicyRow, Problem, Proof, Record, Rounds, Size, Status,
-    Verdict, compare,
+    Verdict, compare, compare_on,
 };
 pub use crate::framework::{Error, Options};
 pub use crate::problems::{load, problem, train};

@@ -10,6 +10,7 @@ import numpy as np
 
 from ._anyk import Allocation, Cell, InputError
 from ._arrays import Floats, numbers
+from ._tables import ROUNDING
 
 Answer = Any
 """Result of a policy: an :class:`Allocation`, a mapping of arrays by name, or arrays in the order of the problem."""
@@ -121,7 +122,9 @@ class Verdict:
         return "above" if worse != self._larger_is_better else "below"
 
     def __repr__(self) -> str:
-        gap = "" if self.gap_percent is None else f", {abs(self.gap_percent):.4g} % {self._side()} the reference"
+        size = abs(self.gap_percent or 0.0)
+        gap = f", {size:.4g} % {self._side()} the reference" if size >= ROUNDING else ", equal to the reference"
+        gap = "" if self.gap_percent is None else gap
         served = "" if self.availability is None else f", {100 * self.availability:.2f} % served"
         value = "" if self.value is None else f", {self.objective} {self.value:.6g}"
         return f"<{self.status}: K = {self.k}{served}{value}{gap}>"

@@ -61,6 +61,18 @@ def wholes(name: str, values: Any, least: int = 0) -> list[int]:
     return [whole(f"{name}[{place}]", value, least) for place, value in enumerate(values)]
 
 
+def indices(index: Any, length: int) -> list[int]:
+    """Return the positions that a mask or an array of indices selects among ``length`` cells."""
+    array = np.asarray(index)
+    if array.ndim == 1 and array.dtype == np.bool_:
+        if array.size != length:
+            raise IndexError(f"the mask has {array.size} entries, but the number of cells is {length}")
+        return [int(place) for place in np.flatnonzero(array)]
+    if array.ndim != 1 or (array.size and array.dtype.kind not in "iu"):
+        raise TypeError(f"the cell index is {_shown(index)}, expected an integer, a slice, or an array of integers or bools")
+    return [int(place) for place in array]
+
+
 def _shown(value: Any) -> str:
     """Return at most 60 characters of a value, as in the messages of the program."""
     # Python refuses to print integers with thousands of digits.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, Union
 
 import numpy as np
@@ -14,6 +14,9 @@ from typing import TYPE_CHECKING
 from . import _anyk
 from ._anyk import Batch, Cell, InputError
 from ._arrays import Floats, numbers
+from ._names import hint
+from ._problems import ProblemName, Verb
+from ._tables import Table
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -33,7 +36,7 @@ _PLACES = {
 _CLASS = ("epsilon", "packet_bits", "arrival_rate")
 
 
-def _users(arrays: dict[str, Any]) -> dict[str, Floats]:
+def _users(arrays: dict[str, Any], options: dict[str, Any]) -> dict[str, Floats]:
     """Return the given arrays of users by the names of their columns, and check their shapes."""
     columns = {}
     for name, value in arrays.items():
@@ -47,20 +50,24 @@ def _users(arrays: dict[str, Any]) -> dict[str, Floats]:
         if array.size == 0:
             raise InputError(f"{name} is empty, expected at least one user")
         columns[_PLACES.get(name, name)] = array
-    users = columns[_PLACES[_place(arrays)]].size
+    users = columns[_PLACES[_place(arrays, options)]].size
     for name, array in columns.items():
         if array.size not in (1, users):
             raise InputError(f"{name} has {array.size} numbers, expected {users}: one for each user, or one for all")
     return columns
 
 
-def _place(given: dict[str, Any]) -> str:
-    """Return the name of the argument for the gains; raise :class:`InputError` unless exactly one is given."""
+def _place(given: dict[str, Any], others: Iterable[str] = ()) -> str:
+    """Return the name of the argument for the gains; raise :class:`InputError` unless exactly one is given.
+
+    One of ``others``, the names of other arguments, may be a misspelled one.
+    """
     places = [name for name in _PLACES if given.get(name) is not None]
     if len(places) > 1:
         raise InputError(f"{' and '.join(places)} are given, expected only one of them")
     if not places:
-        raise InputError(f"none of {', '.join(_PLACES)} is given, expected one of them")
+        near = next(filter(None, (hint(name, _PLACES) for name in others)), "")
+        raise InputError(f"none of {', '.join(_PLACES)} is given, expected one of them{near}")
     return places[0]
 
 
@@ -94,7 +101,8 @@ class _Users(Cell):
                 "epsilon": epsilon,
                 "packet_bits": packet_bits,
                 "arrival_rate": arrival_rate,
-            }
+            },
+            options,
         )
         return super().__new__(cls, cls._problem, arrays, options)
 
@@ -242,8 +250,10 @@ class LinkScheduling(_Links):
     _problem = "link-scheduling"
 
 
-def cells(problem: str, **given: Any) -> Batch:
+def cells(problem: ProblemName, **given: Any) -> Batch:
     """Build many cells of a problem, to solve or allocate them in parallel.
+
+    The result can be indexed, sliced (``batch[:10]``), filtered by a boolean mask, and pickled.
 
     Parameters
     ----------
@@ -268,7 +278,8 @@ def cells(problem: str, **given: Any) -> Batch:
     if problem in ("interference", "link-scheduling"):
         arrays = {name: given.pop(name) for name in ("gains", "max_power", "noise", "weights") if name in given}
         if "gains" not in arrays:
-            raise InputError("gains are missing, expected matrices, (N, K, K)")
+            near = next(filter(None, (hint(name, ["gains"]) for name in given)), "")
+            raise InputError(f"gains are missing, expected matrices, (N, K, K){near}")
         kind = Interference if problem == "interference" else LinkScheduling
         gains = arrays.pop("gains")
         if not isinstance(gains, (list, tuple)):
@@ -277,7 +288,7 @@ def cells(problem: str, **given: Any) -> Batch:
                 raise InputError(f"gains have the shape {gains.shape}, expected matrices, (N, K, K)")
         matrices = [numbers("gains", matrix) for matrix in gains]
         return Batch.of_cells([kind(matrix, **arrays, **given) for matrix in matrices])
-    place = _place(given)
+    place = _place(given, given)
     rows, sizes = _rows(place, given.pop(place))
     columns = {_PLACES[place]: rows}
     for name in _CLASS:
@@ -304,6 +315,17 @@ def cells(problem: str, **given: Any) -> Batch:
     return Batch.of_arrays(problem, columns, sizes, given)
 
 
+def batch_of(cells: Cell | Batch | Sequence[Cell]) -> Batch:
+    """Return a cell, a batch or a list of cells as a batch."""
+    if isinstance(cells, Batch):
+        return cells
+    if isinstance(cells, Cell):
+        return Batch.of_cells([cells])
+    if isinstance(cells, (str, bytes)) or not np.iterable(cells) or not all(isinstance(cell, Cell) for cell in cells):
+        raise InputError("cells: expected a cell, a list of cells or a Batch, such as anyk.Urllc(…)")
+    return Batch.of_cells(list(cells))
+
+
 def _rows(name: str, value: Any) -> tuple[Floats, list[int]]:
     """Return all rows one after another, and the length of each."""
     if isinstance(value, (list, tuple)):
@@ -324,7 +346,7 @@ def _rows(name: str, value: Any) -> tuple[Floats, list[int]]:
     return array.reshape(-1), [array.shape[1]] * array.shape[0]
 
 
-def sample(problem: str, k: int, count: int = 1, seed: int = 0, **given: Option) -> Batch:
+def sample(problem: ProblemName, k: int, count: int = 1, seed: int = 0, **given: Option) -> Batch:
     """Draw ``count`` random cells with ``k`` users or links each.
 
     The result is a batch even if ``count`` is 1: ``sample("urllc", 5)[0]`` is a cell.
@@ -356,7 +378,8 @@ def sample(problem: str, k: int, count: int = 1, seed: int = 0, **given: Option)
     of_cell = {name: value for name, value in given.items() if name in _names(problem, "assess")}
     for name in given:
         if name not in of_sample and name not in of_cell:
-            raise InputError(f"{name} does not apply to cells of {problem}; remove it")
+            known = {"k", "count", "seed", *_names(problem, "sample"), *_names(problem, "assess")}
+            raise InputError(f"{name} does not apply to cells of {problem}; remove it{hint(name, known)}")
     return _anyk.sample(problem, {**of_sample, "k": k, "count": count, "seed": seed}, of_cell)
 
 
@@ -365,7 +388,7 @@ def _names(problem: str, verb: str) -> frozenset[str]:
     return frozenset(row["name"] for row in _anyk.options_of(problem, verb))
 
 
-def read(problem: str, source: str | bytes | os.PathLike[str], **options: Option) -> Batch:
+def read(problem: ProblemName, source: str | bytes | os.PathLike[str], **options: Option) -> Batch:
     """Read cells from a file in a format of the program.
 
     Parameters
@@ -390,29 +413,31 @@ def read(problem: str, source: str | bytes | os.PathLike[str], **options: Option
         return _anyk.read_cells(problem, file.read(), options)
 
 
-def _rebuild(problem: str, arrays: dict[str, Any], options: dict[str, Any]) -> Cell:
-    """Rebuild a cell from the columns of files and the options in a pickle."""
-    return _again(problem, {_PLACES.get(name, name): value for name, value in arrays.items()}, options)
-
-
-def _rebuild_links(problem: str, arrays: dict[str, Any], options: dict[str, Any]) -> Cell:
-    return _again(problem, arrays, options)
-
-
-def _again(problem: str, arrays: dict[str, Any], options: dict[str, Any]) -> Cell:
-    own: dict[str, type[Cell]] = {
-        kind._problem: kind
-        for kind in (Urllc, UrllcPower, QosPower, EqualBandwidth, Interference, LinkScheduling)
-    }
-    return Cell.__new__(own.get(problem, Cell), problem, arrays, options)
-
-
 def problems() -> dict[str, str]:
     """Return the names of all problems with their descriptions."""
     return {name: about for name, about, _, _, _ in _anyk.problems()}
 
 
-def options(problem: str, verb: str = "solve") -> list[dict[str, Any]]:
+class Options(list[dict[str, Any]]):
+    """List of options, printed as a table."""
+
+    def _table(self) -> Table:
+        def row(option: dict[str, Any]) -> dict[str, Any]:
+            return {**option, "of": short(", ".join(option["of"])), "default": short(option["default"])}
+
+        def short(text: str) -> str:
+            return text if len(text) <= 40 else text[:39] + "…"
+
+        return Table(["name", "kind", "of", "default", "help"], [row(option) for option in self])
+
+    def __repr__(self) -> str:
+        return str(self._table())
+
+    def _repr_html_(self) -> str:
+        return self._table()._repr_html_()
+
+
+def options(problem: ProblemName, verb: Verb = "solve") -> Options:
     """Return the options of a command for a problem.
 
     Parameters
@@ -426,10 +451,10 @@ def options(problem: str, verb: str = "solve") -> list[dict[str, Any]]:
     Returns
     -------
     list of dict
-        The keys are ``name``, ``kind`` (``number``, ``text``, ``switch``, …), ``of`` (the possible values or the unit),
+        The options, printed as a table. The keys are ``name``, ``kind`` (``number``, ``text``, ``switch``, …), ``of`` (the possible values or the unit),
         ``help`` and ``default`` (empty if there is none).
     """
-    return _anyk.options_of(problem, verb)
+    return Options(_anyk.options_of(problem, verb))
 
 
 def required_bandwidth(received_w: ArrayLike, **options: Option) -> tuple[Floats, Floats]:

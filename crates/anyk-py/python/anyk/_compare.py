@@ -9,12 +9,14 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Union
 
 from . import _anyk
-from ._anyk import Cell, Infeasible, InputError
+from ._anyk import Batch, Cell, Infeasible, InputError
 from ._answers import Answer, columns
 from ._arrays import whole, wholes
-from ._cells import Option
+from ._cells import Option, batch_of
 from ._models import Model, load
+from ._problems import ProblemName
 from ._progress import Progress, watching
+from ._separable import Separable
 from ._tables import Table
 
 Policy = Union[Callable[[Cell], Answer], "batched", Model, str, None]
@@ -91,7 +93,8 @@ class Comparison(Table):
         Name of the reference that gaps are measured from.
 
     failures
-        The first results that could not be checked, with the reasons.
+        Reasons why results could not be checked: for each, the ``policy``, ``k``, the first cell (``seed`` and
+        ``instance``), ``why``, and the ``count`` of cells with this reason.
 
     size_laws
         Size law of each of your policies, with the recommended network.
@@ -113,6 +116,7 @@ class Comparison(Table):
         order = [name for name in shown if name in every and name not in hidden]
         super().__init__(order, rows, name="comparison", title=_title(found))
         self.every_column = every
+        self._drawn = bool(found["seeds"])
         self.objective: str = found["objective"]
         self.reference: str = found["reference"]
         self.failures: list[dict[str, Any]] = found["failures"]
@@ -134,9 +138,10 @@ class Comparison(Table):
 
     def __str__(self) -> str:
         lines = [super().__str__()]
-        lines += [
-            "{policy} at K = {k}: cell {instance} of seed {seed}: {why}".format(**failure) for failure in self.failures
-        ]
+        for failure in self.failures:
+            where = f"cell {failure['instance']}" + (f" of seed {failure['seed']}" if self._drawn else "")
+            count = f"{failure['count']} cells, first {where}" if failure["count"] > 1 else where
+            lines.append(f"{failure['policy']} at K = {failure['k']}: {count}: {failure['why']}")
         for law in self.size_laws:
             advice = "" if law["recommended"] is None else f"; a network that follows it: {law['recommended']}"
             lines.append(f"{law['policy']}: size law of the powers: {law['size_law']}{advice}")
@@ -145,7 +150,8 @@ class Comparison(Table):
 
 def _title(found: dict[str, Any]) -> str:
     seeds = ", ".join(str(seed) for seed in found["seeds"])
-    return f"{found['problem']}: {found['objective']}, compared with {found['reference']}; {found['samples']} cells for each K, seed {seeds}"
+    cells = f"{found['samples']} cells for each K, seed {seeds}" if seeds else f"{found['samples']} given cells"
+    return f"{found['problem']}: {found['objective']}, compared with {found['reference']}; {cells}"
 
 
 def _chart(found: dict[str, Any]) -> dict[str, Any]:
@@ -181,15 +187,16 @@ def _name(policy: Policy) -> str:
 def evaluate(
     policies: Mapping[str, Policy] | Policy,
     *,
-    problem: str | None = None,
-    sizes: Sequence[int] = (1, 10, 100),
-    samples: int = 100,
-    seed: int = 7,
+    problem: ProblemName | Separable | None = None,
+    cells: Batch | Sequence[Cell] | Cell | None = None,
+    sizes: Sequence[int] | None = None,
+    samples: int | None = None,
+    seed: int | None = None,
     seeds: Sequence[int] | None = None,
     progress: Progress = None,
     **options: Option,
 ) -> Comparison:
-    """Compare policies on the same random cells, with the same checks.
+    """Compare policies on the same cells, random or given, with the same checks.
 
     The comparison always includes the reference and the baseline of the problem. AnyK calls your functions on the
     calling thread. A function can raise :class:`Infeasible` if it has no allocation; any other exception ends the
@@ -203,16 +210,21 @@ def evaluate(
         ``{"optimum": None}``.
 
     problem
-        Name of the problem; required unless a policy is a model.
+        Name of the problem; required unless a policy is a model. With a :class:`Separable`, the random cells have its
+        costs and its budget, and gains that are log-uniform between its smallest and its largest gain.
+
+    cells
+        Your own cells, such as those of :func:`from_table` or a list of :class:`Urllc`, instead of random ones. The
+        table then has a row for each number of users in them.
 
     sizes
-        Numbers of users to compare at.
+        Numbers of users to compare at (default: 1, 10 and 100).
 
     samples
-        Number of cells for each size and seed.
+        Number of cells for each size and seed (default: 100).
 
     seed, seeds
-        One seed, or a list of seeds.
+        One seed, or a list of seeds (default: 7).
 
     progress
         Progress bar or function, as in :func:`train`.
@@ -229,16 +241,20 @@ def evaluate(
     ------
     InputError
         If an argument is missing or out of range, or a model is for another problem or cell.
+
+    FileNotFoundError
+        If there is no file with the name of a model.
     """
     if not isinstance(policies, Mapping):
         policies = {_name(policies): policies}
     given: list[tuple[str, Any]] = []
     models: list[Model] = []
     for name, policy in policies.items():
-        if isinstance(policy, (str, os.PathLike)) and os.path.isfile(policy):
-            policy = load(policy)
+        path = file_of(policy)
+        if path is not None:
+            policy = load(path)
         if isinstance(policy, Model):
-            problem = problem or policy.problem
+            problem = policy.problem if problem is None and cells is None else problem
             given.append((name, policy._model))
             models.append(policy)
         elif policy is None or isinstance(policy, str):
@@ -252,17 +268,56 @@ def evaluate(
                 f"the policy {name!r} is of the type {type(policy).__name__}, expected a function of a cell, a Model, "
                 "its file, or None for a baseline"
             )
+    given_cells, template = own_cells(cells, problem, {"sizes": sizes, "samples": samples, "seed": seed, "seeds": seeds, **options})
+    own = template if given_cells is None else given_cells
+    name = named(problem) if own is None else own.problem
+    all_baselines = {row[0]: [baseline for baseline, _ in row[4]] for row in _anyk.problems()}
+    known = all_baselines.get(name, []) if own is None else own._policies
+    for baseline in known[:2]:
+        if not any(isinstance(policy, str) and policy == baseline for _, policy in given):
+            taken = any(label == baseline for label, _ in given)
+            given.append((f"{baseline} (anyk)" if taken else baseline, baseline))
+    of = wholes("sizes", (1, 10, 100) if sizes is None else sizes, 1)
+    count = whole("samples", 100 if samples is None else samples, 1)
+    drawn = [whole("seed", 7 if seed is None else seed)] if seeds is None else wholes("seeds", seeds)
+    with watching(progress) as tick:
+        found = _anyk.evaluate(name, given, given_cells, template, of, count, drawn, options, tick)
+    for policy in models:
+        policy._warn_beyond(of if given_cells is None else given_cells.sizes)
+    return Comparison(json.loads(found))
+
+
+def file_of(policy: Any) -> str | None:
+    """Return the name of a policy's file, which may not exist; None if the policy is not a file.
+
+    Names of baselines contain neither dots nor slashes.
+    """
+    is_name = isinstance(policy, str) and not os.path.isfile(policy) and not {".", "/", os.sep} & set(policy)
+    return None if is_name or not isinstance(policy, (str, os.PathLike)) else os.fspath(policy)
+
+
+def named(problem: str | Separable | None) -> str:
+    """Return the name of a problem; raise :class:`InputError` if it is missing."""
     if problem is None:
         raise InputError(f"problem is missing, expected one of {', '.join(row[0] for row in _anyk.problems())}")
-    known = {name: baselines for name, _, _, _, baselines in _anyk.problems()}.get(problem, [])
-    for baseline, _ in known[:2]:
-        if not any(isinstance(policy, str) and policy == baseline for _, policy in given):
-            taken = any(name == baseline for name, _ in given)
-            given.append((f"{baseline} (anyk)" if taken else baseline, baseline))
-    of, count = wholes("sizes", sizes, 1), whole("samples", samples, 1)
-    drawn = [whole("seed", seed)] if seeds is None else wholes("seeds", seeds)
-    with watching(progress) as tick:
-        found = _anyk.evaluate(problem, given, of, count, drawn, options, tick)
-    for policy in models:
-        policy._warn_beyond(of)
-    return Comparison(json.loads(found))
+    return problem.problem if isinstance(problem, Separable) else problem
+
+
+def own_cells(
+    cells: Batch | Sequence[Cell] | Cell | None, problem: str | Separable | None, drawn: dict[str, Any]
+) -> tuple[Batch | None, Separable | None]:
+    """Return the given cells, and the problem whose random cells are drawn; each is None if it is not given.
+
+    ``drawn`` has the arguments of random cells, which must be None if there are given ones.
+    """
+    template = problem if isinstance(problem, Separable) else None
+    if cells is None:
+        return None, template
+    extra = [name for name, value in drawn.items() if value is not None]
+    if extra:
+        raise InputError(f"{extra[0]} applies to random cells, but cells are given; remove {extra[0]} or cells")
+    batch = batch_of(cells)
+    name = problem.problem if isinstance(problem, Separable) else problem
+    if name is not None and name != batch.problem:
+        raise InputError(f"problem is {name!r}, but the cells are of {batch.problem}; remove problem")
+    return batch, template

@@ -10,13 +10,15 @@ from typing import Any, Protocol, Union
 import numpy as np
 
 from . import _anyk
-from ._anyk import Cell, InputError
+from ._anyk import Batch, Cell, InputError
 from ._answers import Answer
 from ._arrays import numbers, whole, wholes
 from ._cells import Option
-from ._compare import asked
+from ._compare import asked, file_of, named, own_cells
 from ._models import Model, load
+from ._problems import ProblemName
 from ._progress import Progress, watching
+from ._separable import Separable
 from ._tables import Table, of_study
 
 
@@ -98,12 +100,13 @@ PolicySource = Union[Callable[[Cell], Answer], Model, str, "os.PathLike[str]", S
 def diagnose(
     policy: PolicySource,
     *,
-    problem: str | None = None,
+    problem: ProblemName | Separable | None = None,
+    cells: Batch | Sequence[Cell] | Cell | None = None,
     quantity: str = "power",
     sizes: Sequence[int] | None = None,
     users: int | None = None,
     train_k: int = 20,
-    seed: int = 1,
+    seed: int | None = None,
     check: bool = True,
     progress: Progress = None,
     **options: Option,
@@ -118,7 +121,11 @@ def diagnose(
         CSV file with one row per user; add a column ``instance`` if you know which rows belong together.
 
     problem
-        Name of the problem; required for a function.
+        Name of the problem, or a :class:`Separable` as in :func:`evaluate`; required for a function.
+
+    cells
+        Your own cells, instead of random ones, for a function or a model. A size law needs at least two numbers of
+        users with at least 8 cells and 100 users each; the diagnosis leaves out other numbers of users.
 
     quantity
         The amount to diagnose: ``"power"`` or ``"bandwidth"``.
@@ -133,7 +140,7 @@ def diagnose(
         Small number of users from which the recommendation extrapolates.
 
     seed
-        Seed of the random cells.
+        Seed of the random cells (default: 1).
 
     check
         Also train networks at ``train_k`` users, measure their losses at a larger number, and correct the
@@ -157,15 +164,17 @@ def diagnose(
         If an argument is missing or out of range, or if there are too few samples.
     """
     patient: Any = policy
-    if isinstance(policy, (str, os.PathLike)) and os.path.isfile(policy):
-        patient = _of_file(os.fspath(policy))
+    given, template = own_cells(cells, problem, {"sizes": sizes, "users": users, "seed": seed, **options})
+    path = file_of(policy)
+    if path is not None:
+        patient = _of_file(path)
     if isinstance(patient, Model):
         patient = patient._model
     elif isinstance(patient, Mapping) or hasattr(patient, "columns"):
         patient = _rows({str(name): patient[name] for name in patient.keys()})
     elif callable(patient):
-        if problem is None:
-            raise InputError(f"problem is missing, expected one of {', '.join(row[0] for row in _anyk.problems())}")
+        if given is None and template is None:
+            named(problem)
         patient = asked(patient, strict=True)
         users = 2000 if users is None else users
     elif not isinstance(patient, (str, list)) or (isinstance(patient, list) and patient is policy):
@@ -174,12 +183,14 @@ def diagnose(
     with watching(progress) as tick:
         found = _anyk.diagnose(
             patient,
-            problem,
+            problem.problem if isinstance(problem, Separable) else problem,
+            given,
+            template,
             quantity,
             None if sizes is None else wholes("sizes", sizes, 1),
             None if users is None else whole("users", users, 1),
             whole("train_k", train_k, 1),
-            whole("seed", seed),
+            whole("seed", 1 if seed is None else seed),
             check,
             options,
             tick,

@@ -11,6 +11,8 @@ from . import _anyk
 from ._anyk import Batch, InputError
 from ._arrays import Floats
 from ._cells import _CLASS, _PLACES, Option
+from ._names import hint
+from ._problems import ProblemName
 
 
 def _complex(name: str, value: Any) -> np.ndarray[Any, Any]:
@@ -18,7 +20,10 @@ def _complex(name: str, value: Any) -> np.ndarray[Any, Any]:
     if isinstance(value, (tuple, list)) and len(value) == 2 and hasattr(value[0], "shape"):
         parts = [np.asarray(part) for part in value]
         if any(part.dtype.kind not in "iuf" for part in parts) or parts[0].shape != parts[1].shape:
-            raise InputError(f"{name} is a pair, expected real and imaginary parts of one shape")
+            shapes = " and ".join(f"{part.shape} of {part.dtype}" for part in parts)
+            raise InputError(
+                f"{name} is a pair of arrays, {shapes}; the real and the imaginary part must be real numbers of the same shape"
+            )
         return parts[0].astype(np.float64) + 1j * parts[1].astype(np.float64)
     if getattr(value, "requires_grad", False):
         value = value.detach()
@@ -29,7 +34,7 @@ def _complex(name: str, value: Any) -> np.ndarray[Any, Any]:
     if isinstance(value, np.ma.MaskedArray) and np.any(np.ma.getmaskarray(value)):
         raise InputError(f"{name} has masked values, expected amplitudes")
     if array.dtype.kind not in "fc":
-        raise InputError(f"{name} has the dtype {array.dtype}, expected complex amplitudes")
+        raise InputError(f"{name} has the dtype {array.dtype}, expected complex or real amplitudes (floating point)")
     if 0 in array.shape:
         raise InputError(f"{name} has the shape {array.shape}, expected at least one entry along every axis")
     return array
@@ -125,7 +130,7 @@ def _finite(name: str, power: Floats) -> None:
         raise InputError(f"{name} has values that are not finite, expected amplitudes")
 
 
-def from_table(table: Any, *, problem: str = "urllc", cell: str = "cell", **options: Option) -> Batch:
+def from_table(table: Any, *, problem: ProblemName = "urllc", cell: str = "cell", **options: Option) -> Batch:
     """Build cells from a table with one row per user.
 
     The table needs exactly one of the columns ``distance_m``, ``gain``, ``gain_db``, ``path_loss_db``, ``snr_db`` and
@@ -169,7 +174,9 @@ def from_table(table: Any, *, problem: str = "urllc", cell: str = "cell", **opti
             found[plural] = _column(table, name)
     if len(found) != 1:
         known = ", ".join(singular)
-        raise InputError(f"the table has {len(found)} of the columns {known}, expected one of them")
+        hints = (hint(name, singular) for name in names) if not found else ()
+        near = next(filter(None, hints), "")
+        raise InputError(f"the table has {len(found)} of the columns {known}, expected one of them{near}")
     for name in _CLASS:
         if name in names:
             found[name] = _column(table, name)

@@ -13,7 +13,8 @@ import numpy as np
 from . import _anyk
 from ._anyk import Allocation, Allocations, Batch, Cell, InputError
 from ._arrays import whole, wholes
-from ._cells import Option
+from ._cells import Option, batch_of
+from ._problems import MethodName, ProblemName
 from ._progress import Progress, watching
 from ._separable import Separable
 from ._tables import Table
@@ -31,7 +32,7 @@ class Model:
         self._model = model
 
     @property
-    def problem(self) -> str:
+    def problem(self) -> ProblemName:
         """Name of the problem."""
         return self._model.problem
 
@@ -109,12 +110,7 @@ class Model:
         if isinstance(cells, Cell):
             self._warn_beyond([len(cells)])
             return self._model._allocate(cells, options)
-        if isinstance(cells, Batch):
-            batch = cells
-        elif isinstance(cells, (str, bytes)) or not all(isinstance(cell, Cell) for cell in cells):
-            raise InputError("cells: expected a cell, a list of cells or a Batch, such as anyk.Urllc(…)")
-        else:
-            batch = Batch.of_cells(list(cells))
+        batch = batch_of(cells)
         self._warn_beyond(batch.sizes)
         return self._model._allocate_all(batch, options, infeasible)
 
@@ -163,7 +159,7 @@ class Model:
         self._warn_beyond(of)
         rows = report["sizes"]
         columns = list(dict.fromkeys(name for row in rows for name in row))
-        title = f"{self!r} on {samples} cells for each K, seed {seed}"
+        title = f"{self._model!r} on {samples} cells for each K, seed {seed}"
         return Table(columns, rows, name="evaluation", title=title)
 
     def calibrate(
@@ -225,8 +221,19 @@ class Model:
     def __reduce__(self) -> tuple[Any, ...]:
         return (_of_bytes, (self.to_bytes(),))
 
+    def _facts(self) -> dict[str, Any]:
+        facts: dict[str, Any] = dict(self.trained_options)
+        if self.validated_k is not None:
+            facts = {"validated_k": self.validated_k, **facts}
+        return facts
+
     def __repr__(self) -> str:
-        return repr(self._model)
+        facts = "".join(f", {name} {value}" for name, value in self._facts().items())
+        return f"{repr(self._model)[:-1]}{facts}>"
+
+    def _repr_html_(self) -> str:
+        rows = [{"parameter": name, "value": value} for name, value in self._facts().items()]
+        return Table(["parameter", "value"], rows, title=repr(self._model)[1:-1])._repr_html_()
 
 
 def _of_bytes(content: bytes) -> Model:
@@ -244,9 +251,9 @@ def load(path: str | os.PathLike[str]) -> Model:
 
 
 def train(
-    problem: str | Separable,
+    problem: ProblemName | Separable,
     *,
-    method: str | None = None,
+    method: MethodName | None = None,
     train_k: int | Sequence[int] | None = None,
     out: str | os.PathLike[str] | None = None,
     force: bool = False,
@@ -311,8 +318,9 @@ def _train_own(
     problem: Separable, given: dict[str, Any], out: str | os.PathLike[str] | None, force: bool, progress: Progress
 ) -> Model:
     # Version 0.2 called the method any-gnn.
-    if given.pop("method") not in (None, "price", "any-gnn"):
-        raise InputError("method: expected price, the only method of a separable problem")
+    method = given.pop("method")
+    if method not in (None, "price", "any-gnn"):
+        raise InputError(f"method is {method}, expected price, the only method of a separable problem")
     target = None if out is None else os.fspath(out)
     with watching(progress) as tick:
         model = _anyk.train_separable(

@@ -11,6 +11,8 @@ from numpy.typing import ArrayLike
 from . import _anyk
 from ._anyk import Allocation, Cell, InputError
 from ._arrays import Floats, numbers
+from ._names import hint
+from ._problems import SolverName
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -89,6 +91,9 @@ class Cost:
         """
         return self._cost.between_samples
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return wrapped, (self._cost,)
+
     def __repr__(self) -> str:
         return repr(self._cost)
 
@@ -129,7 +134,8 @@ class Separable(Cell):
     """Minimize Σ_k w_k c(α_k x_k) subject to Σ_k x_k ≤ X, x ≥ 0: water-filling, proportional fairness, energy, …
 
     ``solve`` returns the exact optimum for any number of users, with a duality gap. :func:`anyk.train` makes a policy
-    for any number of users.
+    for any number of users, and :func:`anyk.evaluate` compares policies. A pickle contains the table of the cost, not
+    your function.
 
     Parameters
     ----------
@@ -176,7 +182,10 @@ class Separable(Cell):
         classes: ArrayLike | None = None,
         weights: ArrayLike | None = None,
         low: float = 0.0,
+        **other: Any,
     ) -> Self:
+        if other:
+            raise InputError(_stray(next(iter(other))))
         alpha = numbers("gains", gains)
         if alpha.ndim != 1:
             raise InputError(f"gains have the shape {alpha.shape}, expected one number for each user")
@@ -186,7 +195,7 @@ class Separable(Cell):
             if arrays["weights"].shape != alpha.shape:
                 shape = arrays["weights"].shape
                 raise InputError(f"weights have the shape {shape}, expected ({alpha.size},): one for each user")
-        total = float(budget)
+        total = _budget(budget)
         of_user, count = _classes(classes, alpha.size)
         several = isinstance(cost, list) and classes is not None
         given: list[Any] = list(cost) if several else [cost]  # type: ignore[arg-type]
@@ -200,7 +209,7 @@ class Separable(Cell):
         problem._classes = of_user
         return problem
 
-    def solve(self, method: str | None = None) -> Allocation:
+    def solve(self, method: SolverName | None = None) -> Allocation:
         """Return the exact optimum, or with ``"equal-shares"`` the baseline; the amounts are ``x``."""
         return super().solve(method)
 
@@ -213,13 +222,45 @@ class Separable(Cell):
         """
         if len(self._costs) != 1:
             raise InputError("the problem has several costs, expected one; build a new Separable with classes")
-        cost = object.__new__(Cost)
-        cost._cost = self._costs[0]
         total = float(self.budget if budget is None else budget)
-        return Separable(cost, gains=gains, budget=total, weights=weights)
+        return Separable(wrapped(self._costs[0]), gains=gains, budget=total, weights=weights)
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        raise TypeError("a Separable contains a table of your function and cannot be pickled; build it in each process")
+
+def wrapped(cost: _anyk.Cost) -> Cost:
+    """Return a cost of the compiled module as a :class:`Cost`."""
+    found = object.__new__(Cost)
+    found._cost = cost
+    return found
+
+
+def _budget(budget: Any) -> float:
+    array = numbers("budget", budget)
+    if array.size != 1:
+        raise InputError(
+            f"budget has {array.size} numbers, expected one: a Separable splits one resource. Put a second resource into "
+            "the cost, as the bandwidth b(u) of a user who receives the power u; anyk.UrllcPower has two budgets"
+        )
+    return float(array.reshape(-1)[0])
+
+
+def _stray(name: str) -> str:
+    """Return the message for an argument that :class:`Separable` does not have."""
+    if name in ("cap", "caps", "upper", "bounds", "max_x", "x_max"):
+        return (
+            f"{name} is not an argument of Separable. To limit a user to x ≤ m, use a cost that is constant from u = α·m, "
+            "such as lambda u: cost(np.minimum(u, α·m)); for different limits, pass a list of costs and classes"
+        )
+    if name in ("budgets", "constraints"):
+        return (
+            f"{name} is not an argument of Separable, which splits one budget. Put a second resource into the cost, as the "
+            "bandwidth b(u) of a user who receives the power u; anyk.UrllcPower has two budgets"
+        )
+    if name in ("maximize", "utility", "sense"):
+        return f"{name} is not an argument of Separable. To maximize a utility, pass its negative as the cost"
+    return f"{name} is not an argument of Separable{hint(name, _ARGUMENTS)}"
+
+
+_ARGUMENTS = ("cost", "gains", "budget", "classes", "weights", "low")
 
 
 def _classes(classes: ArrayLike | None, size: int) -> tuple[list[int], int]:

@@ -77,7 +77,7 @@ class Table:
         return draw(self.chart, ax)
 
     def _cells(self) -> list[list[str]]:
-        return self._text or [[shown(row.get(column)) for column in self.columns] for row in self.rows]
+        return self._text or [[_rounded(column, row.get(column)) for column in self.columns] for row in self.rows]
 
     def __str__(self) -> str:
         table = [self.columns, *self._cells()]
@@ -119,12 +119,23 @@ def _is_number(text: str) -> bool:
     return True
 
 
+def _rounded(column: str, value: Any) -> str:
+    # Solvers stop at a duality gap of about 1e-8, so smaller differences are rounding.
+    is_difference = column.endswith(("_percent", "gap_standard_error", "reorder_change"))
+    return "0" if is_difference and isinstance(value, float) and abs(value) < ROUNDING else shown(value)
+
+
+ROUNDING = 1e-9
+"""Size of a gap in percent, or of a relative change, below which it is printed as 0."""
+
+
 def shown(value: Any) -> str:
     """Format a value for a printed table."""
     if value is None:
         return "–"
     if isinstance(value, float):
-        return f"{value:.5g}"
+        # Adding 0 turns -0 into 0.
+        return f"{value + 0.0:.5g}"
     return str(value)
 
 

@@ -1,5 +1,6 @@
 //! Comparison of policies on the same random instances, with one judge for all.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -96,6 +97,8 @@ pub struct Failed {
     pub instance: u64,
     /// Reason of the failure.
     pub why: String,
+    /// Number of instances of this size that failed for the same reason.
+    pub count: usize,
 }
 
 /// Result of a comparison.
@@ -113,14 +116,14 @@ pub struct Comparison {
     pub seeds: Vec<u64>,
     /// Results of every policy at every size.
     pub rows: Vec<Standing>,
-    /// First failures of each policy.
+    /// First instance of each reason for which a policy failed at a size.
     pub failures: Vec<Failed>,
     /// Inputs and outputs of each policy, for `diagnose`.
     #[serde(skip)]
     pub samples_of: Vec<(String, Vec<SampleRow>)>,
 }
 
-/// Maximum number of failures that are reported for a policy.
+/// Maximum number of reasons that are reported for a policy at a size.
 const MOST_TOLD: usize = 5;
 /// Number of instances of each size that are also allocated with their users in another order.
 const REORDERED: usize = 3;
@@ -161,14 +164,44 @@ pub fn compare(
     named_policies: &mut [NamedPolicy],
     observer: &dyn Observer,
 ) -> Result<Comparison, Error> {
+    let all = rounds.samples * rounds.seeds.len() as u64 * rounds.sizes.len() as u64;
+    let drawn = rounds.sizes.iter().map(|&size| Round::draw(problem, rounds, size, observer));
+    compare_in(problem, (rounds.samples, &rounds.seeds), (all, drawn), named_policies, observer)
+}
+
+/// Runs all policies on given instances of a problem, and reports them for each size. The result has no seeds; an
+/// instance is counted by its position in the list.
+pub fn compare_on(
+    problem: &Arc<dyn Problem>,
+    instances: &[Arc<Instance>],
+    named_policies: &mut [NamedPolicy],
+    observer: &dyn Observer,
+) -> Result<Comparison, Error> {
+    let mut by_size: BTreeMap<usize, Vec<(u64, &Arc<Instance>)>> = BTreeMap::new();
+    for (index, instance) in (0..).zip(instances) {
+        by_size.entry(instance.size().users).or_default().push((index, instance));
+    }
+    let all = instances.len() as u64;
+    let given =
+        by_size.into_iter().map(|(size, given)| Round::of_given(problem, size, &given, observer));
+    compare_in(problem, (all, &[]), (all, given), named_policies, observer)
+}
+
+fn compare_in(
+    problem: &Arc<dyn Problem>,
+    (samples, seeds): (u64, &[u64]),
+    (all, rounds): (u64, impl Iterator<Item = Result<Round, Error>>),
+    named_policies: &mut [NamedPolicy],
+    observer: &dyn Observer,
+) -> Result<Comparison, Error> {
     let about = problem.about();
     let reference = about.policies.first().map_or("optimum", |first| first.name);
     let mut found = Comparison {
         problem: about.name,
         objective: String::new(),
         reference,
-        samples: rounds.samples,
-        seeds: rounds.seeds.clone(),
+        samples,
+        seeds: seeds.to_vec(),
         rows: Vec::new(),
         failures: Vec::new(),
         samples_of: named_policies
@@ -176,15 +209,14 @@ pub fn compare(
             .map(|named_policy| (named_policy.name.clone(), Vec::new()))
             .collect(),
     };
-    let all = rounds.samples * rounds.seeds.len() as u64 * rounds.sizes.len() as u64;
     // Each instance is solved once, and given to each policy.
     let policies = named_policies.len() as u64;
     observer.begin("instances", all * (1 + policies));
-    for &size in &rounds.sizes {
+    for round in rounds {
+        let round = round?;
         if observer.stop() {
             return Err(Error::Interrupted);
         }
-        let round = Round::draw(problem, rounds, size, observer)?;
         observer.done((round.drawn - round.cases.len()) as u64 * policies);
         for (place, named_policy) in named_policies.iter_mut().enumerate() {
             let Stood { standing, failures, rows, objective } =
@@ -216,30 +248,50 @@ impl Round {
         check_draws(problem.about(), "samples", rounds.samples, size)?;
         let numbers = |&seed: &u64| (0..rounds.samples).map(move |index| (seed, index));
         let numbers: Vec<(u64, u64)> = rounds.seeds.iter().flat_map(numbers).collect();
+        Self::of(problem, size, observer, numbers, |formulating, (seed, index)| {
+            let instance = formulating.instance(problem.draw(seed, size, index)?)?;
+            Ok((Arc::new(instance), seed, index + 1))
+        })
+    }
+
+    /// Solves each of the given instances once.
+    fn of_given(
+        problem: &Arc<dyn Problem>,
+        size: usize,
+        given: &[(u64, &Arc<Instance>)],
+        observer: &dyn Observer,
+    ) -> Result<Self, Error> {
+        let given = given.iter().map(|&(index, instance)| (index, Arc::clone(instance))).collect();
+        Self::of(problem, size, observer, given, |_, (index, instance)| Ok((instance, 0, index)))
+    }
+
+    /// Builds and solves the instances of a size in parallel. `make` returns an instance with its seed and number.
+    fn of<T: Send>(
+        problem: &Arc<dyn Problem>,
+        size: usize,
+        observer: &dyn Observer,
+        given: Vec<T>,
+        make: impl Fn(&mut Formulating, T) -> Result<(Arc<Instance>, u64, u64), Error> + Sync,
+    ) -> Result<Self, Error> {
         let best = problem.best()?;
         let worker = || {
             let best = best.fork();
             (best, Allocation::default(), Formulating::new(Arc::clone(problem)))
         };
-        let one = |worker: &mut (Option<Box<dyn Policy>>, Allocation, Formulating),
-                   (seed, index): (u64, u64)| {
+        let one = |worker: &mut (Option<Box<dyn Policy>>, Allocation, Formulating), given: T| {
             let (Some(best), buffer, formulating) = worker else {
                 return Err(
                     Invalid::missing("fork", "a copy of the best policy for each core").into()
                 );
             };
-            let instance = formulating.instance(problem.draw(seed, size, index)?)?;
+            let (instance, seed, index) = make(formulating, given)?;
             let reference = instance.reference(&mut **best, buffer)?;
             observer.done(1);
-            Ok(reference.map(|reference| Case {
-                instance: Arc::new(instance),
-                reference: reference.value,
-                seed,
-                index: index + 1,
-            }))
+            let case = |value| Case { instance, reference: value, seed, index };
+            Ok(reference.map(|reference| case(reference.value)))
         };
-        let drawn = numbers.len();
-        let cases = numbers.into_par_iter().map_init(worker, one);
+        let drawn = given.len();
+        let cases = given.into_par_iter().map_init(worker, one);
         let cases = cases.collect::<Result<Vec<Option<Case>>, Error>>()?;
         let cases: Vec<Case> = cases.into_iter().flatten().collect();
         let moved = cases.iter().take(REORDERED).enumerate().map(|(index, case)| {
@@ -324,11 +376,17 @@ fn stand(
             Err(_) => tally.fail(),
         }
     }
-    let failures = cases.iter().zip(&outcomes).filter_map(|(one, outcome)| {
-        let why = outcome.verdict.as_ref().err()?.clone();
-        let (policy, seed) = (named_policy.name.clone(), one.seed);
-        Some(Failed { policy, k: *size, seed, instance: one.index, why })
-    });
+    let mut failures: Vec<Failed> = Vec::new();
+    for (one, outcome) in cases.iter().zip(&outcomes) {
+        let Err(why) = &outcome.verdict else { continue };
+        if let Some(known) = failures.iter_mut().find(|failed| failed.why == *why) {
+            known.count += 1;
+        } else if failures.len() < MOST_TOLD {
+            let (policy, why) = (named_policy.name.clone(), why.clone());
+            let Case { seed, index, .. } = *one;
+            failures.push(Failed { policy, k: *size, seed, instance: index, why, count: 1 });
+        }
+    }
     let rows = cases.iter().zip(&outcomes).enumerate().flat_map(|(at, (case, outcome))| {
         let x = if outcome.verdict.is_ok() { case.instance.features() } else { Vec::new() };
         let pairs = x.into_iter().zip(&outcome.outputs);
@@ -338,12 +396,7 @@ fn stand(
     let objective = first.map(|verdict| verdict.objective.to_string());
     let standing =
         tally.standing(&named_policy.name, (*size, *drawn, drawn - cases.len()), reorder_change);
-    Ok(Stood {
-        standing,
-        failures: failures.take(MOST_TOLD).collect(),
-        rows: rows.collect(),
-        objective,
-    })
+    Ok(Stood { standing, failures, rows: rows.collect(), objective })
 }
 
 impl Asked {
@@ -441,8 +494,13 @@ impl Comparison {
                 ));
             }
         }
-        for Failed { policy, k, seed, instance, why } in &self.failures {
-            text.push(format!("{policy}, K = {k}, seed {seed}, instance {instance}: {why}"));
+        for Failed { policy, k, seed, instance, why, count } in &self.failures {
+            let more = if *count > 1 {
+                format!(" (the first of {count} instances)")
+            } else {
+                String::new()
+            };
+            text.push(format!("{policy}, K = {k}, seed {seed}, instance {instance}{more}: {why}"));
         }
         text
     }

@@ -115,6 +115,11 @@ impl Instance {
         }
     }
 
+    /// Returns the arrays of [`About::results`] for an allocation that passed [`check`](Self::check).
+    pub fn results(&self, given: &Allocation) -> Vec<Vec<f64>> {
+        self.formulation.results(given)
+    }
+
     /// Estimated work of an allocation, in users of an easy problem: a few tens of nanoseconds each.
     pub fn work(&self) -> usize {
         self.formulation.work(self.size.users)
@@ -311,6 +316,7 @@ impl About {
             user_fields: &[],
             inputs,
             amounts,
+            results: &[],
             read: None,
             make,
             drawing: make,

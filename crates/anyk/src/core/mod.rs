@@ -40,7 +40,7 @@ pub use answering::{Answering, Answers, in_order};
 pub(crate) use cells::CLASSES;
 pub use cells::{CELL_INPUTS, Cells};
 pub use column::{ArrayView, NamedArray};
-pub use compare::{Comparison, Failed, NamedPolicy, Rounds, compare};
+pub use compare::{Comparison, Failed, NamedPolicy, Rounds, compare, compare_on};
 pub(crate) use evaluation::{Shown, evaluation, or_dash};
 pub use facts::{Fact, Facts};
 pub use fixed_cell::FixedCell;
@@ -231,6 +231,11 @@ pub trait Formulation: Any + Send + Sync {
     /// Returns the instance with some of its users, or all in another order: user `users[i]` gets index `i`.
     fn part(&self, users: &[usize]) -> Box<dyn Formulation>;
 
+    /// Returns the arrays of [`About::results`] for an allocation.
+    fn results(&self, _given: &Allocation) -> Vec<Vec<f64>> {
+        Vec::new()
+    }
+
     /// Rejects invalid allocations, such as those that exceed the budget; it need not check whether users are served.
     fn check(&self, _given: &Allocation) -> Result<(), Invalid> {
         Ok(())
@@ -404,6 +409,8 @@ pub struct About {
     pub inputs: &'static [Column],
     /// Columns that the problem allocates.
     pub amounts: &'static [Column],
+    /// Arrays that follow from the amounts, such as the rates of links; see [`Formulation::results`].
+    pub results: &'static [Column],
     /// Constructor from options of [`Verb::Solve`] and [`Verb::Assess`].
     pub make: fn(&Options) -> Result<Arc<dyn Problem>, Error>,
     /// Constructor from options of [`Verb::Sample`], for a problem that only draws.

@@ -32,6 +32,33 @@ impl Record {
         self
     }
 
+    /// Values of each column as given, from which [`of_values`](Self::of_values) builds the record again: empty if it
+    /// is not given, and NaN for a user without a value.
+    pub fn values(&self) -> &[Vec<f64>] {
+        &self.values
+    }
+
+    /// Builds a record from the values of each column and from the options that apply only to it.
+    pub fn of_values(
+        columns: &'static [Column],
+        size: Size,
+        values: Vec<Vec<f64>>,
+        parameters: Options,
+    ) -> Result<Self, Invalid> {
+        if values.len() != columns.len() {
+            let expected = columns.len().to_string();
+            return Err(Invalid::value("the number of columns", values.len(), expected));
+        }
+        for (column, values) in columns.iter().zip(&values) {
+            let expected = column.len(size);
+            if !values.is_empty() && values.len() != expected {
+                let field = format!("the number of values of {}", column.name);
+                return Err(Invalid::value(field, values.len(), expected.to_string()));
+            }
+        }
+        Ok(Self { values, parameters, ..Self::new(columns, size) })
+    }
+
     /// Builds a record from named arrays, whose shapes determine the size. A single number is repeated for each
     /// user.
     pub fn of_arrays(

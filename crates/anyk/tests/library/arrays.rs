@@ -10,7 +10,8 @@ use anyk::framework::Verb;
 use anyk::problems::urllc::{URLLC, Urllc, UrllcSolver};
 use anyk::problems::{BUILT_IN, named, reader};
 use anyk::{
-    About, Allocation, ArrayView, Config, Error, Instance, Options, Outcome, Problem, Status,
+    About, Allocation, ArrayView, Config, Error, Instance, Options, Outcome, Problem, Record,
+    Status,
 };
 
 /// Returns the options that a problem needs to draw and solve random instances of a size.
@@ -105,6 +106,25 @@ fn every_problem_reads_the_arrays_of_its_records() {
         assert_eq!(again.inputs(), instance.inputs(), "{}", about.name);
         let best = about.policies[0].name;
         assert_eq!(answered(&again, best), answered(instance, best), "{}", about.name);
+    }
+}
+
+/// Tests that a record rebuilt from its values gives the same allocation, and that values of wrong lengths are rejected.
+#[test]
+fn every_problem_rebuilds_its_records_from_their_values() {
+    for about in BUILT_IN {
+        let instance = drawn(about, 3, 1).remove(0);
+        let record = &instance.record;
+        let build = |values| {
+            let parameters = record.parameters().clone();
+            Record::of_values(about.inputs, instance.size(), values, parameters)
+        };
+        let again = build(record.values().to_vec()).unwrap();
+        let again = Formulating::new(problem(about, 3)).instance(again).unwrap();
+        let best = about.policies[0].name;
+        assert_eq!(answered(&again, best), answered(&instance, best), "{}", about.name);
+        assert!(build(Vec::new()).is_err());
+        assert!(build(vec![vec![1.0; 7]; about.inputs.len()]).is_err());
     }
 }
 

@@ -329,6 +329,24 @@ fn classes_share_a_price() {
     assert!(verdict.kkt_residual > 0.1);
 }
 
+/// Tests that a cost is the same after [`Cost::to_values`], and that other numbers are rejected.
+#[test]
+fn a_cost_is_rebuilt_from_its_values() {
+    let tabulated = Cost::from_fn((0.0, 1e4), |u| -u.ln_1p()).unwrap();
+    let sampled = Cost::from_samples(&[(0.0, 1.0), (1.0, 0.5), (2.0, 0.3)]).unwrap();
+    for cost in [tabulated, sampled] {
+        let values = cost.to_values();
+        assert_eq!(Cost::from_values(&values).unwrap(), cost);
+        assert!(Cost::from_values(&values[1..]).is_err());
+        for at in [0, 2, 3, values.len() - 1] {
+            let mut wrong = values.clone();
+            wrong[at] = f64::NAN;
+            assert!(Cost::from_values(&wrong).is_err(), "{at}");
+        }
+    }
+    assert!(Cost::from_values(&[]).is_err());
+}
+
 /// Tests that an invalid cost is rejected with the points and values that show the fault, and that nothing panics.
 #[test]
 fn what_is_no_cost_is_refused() {

@@ -130,6 +130,17 @@ fn policies_are_compared_and_the_order_of_users_does_not_matter() {
         let gap = row.gap_percent.unwrap();
         assert_eq!(gap.abs() < 1e-9, row.policy == "optimum" || row.k == 1, "{row:?}");
     }
+    // Given instances have the same results as the random ones that they are.
+    let drawn = |size| (0..5).map(move |index| (size, index));
+    let instances: Vec<_> = drawn(1)
+        .chain(drawn(4))
+        .map(|(size, index)| Arc::new(Instance::drawn(&problem, 1, size, index).unwrap()))
+        .collect();
+    let given = anyk::compare_on(&problem, &instances, &mut named_policies, &Silent).unwrap();
+    assert!(given.seeds.is_empty() && given.samples == 10);
+    for (given, random) in given.rows.iter().zip(&found.rows) {
+        assert_eq!((given.k, given.gap_percent), (random.k, random.gap_percent));
+    }
     let instance = Instance::drawn(&problem, 1, 4, 0).unwrap();
     let mut policy = problem.policy(None).unwrap();
     let (mut all, mut part) = (Allocation::default(), Allocation::default());

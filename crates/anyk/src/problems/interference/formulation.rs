@@ -126,6 +126,10 @@ impl Formulation for Interference {
         })
     }
 
+    fn results(&self, given: &Allocation) -> Vec<Vec<f64>> {
+        vec![self.rates_bits(&self.shares(&given.amounts[0])).collect()]
+    }
+
     fn check(&self, given: &Allocation) -> Result<(), Invalid> {
         let powers = &given.amounts[0];
         self.check_range(powers, 1.0 + tolerance::LEARNED_BUDGET)?;

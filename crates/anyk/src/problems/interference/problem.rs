@@ -91,6 +91,8 @@ pub static LINK_SCHEDULING: About = About {
 /// Fields that both problems share.
 const COMMON: About = About {
     name: "",
+    // Rates in bit/s/Hz.
+    results: &[Column::each("rates_bits")],
     line: "",
     formula: "",
     input: INPUT,

@@ -196,6 +196,34 @@ impl Cost {
         (self.low, self.pieces.ends(), coefficients, &self.errors)
     }
 
+    /// Returns the table as one list of numbers, from which [`Cost::from_values`] builds the same cost.
+    pub fn to_values(&self) -> Vec<f64> {
+        let (low, ends, coefficients, errors) = self.parts();
+        let mut all = vec![low, self.between_samples.unwrap_or(f64::NAN)];
+        all.extend(ends);
+        all.extend(coefficients.flatten());
+        all.extend(errors);
+        all
+    }
+
+    /// Builds a cost from the numbers of [`Cost::to_values`].
+    pub fn from_values(values: &[f64]) -> Result<Self, CostError> {
+        let wrong = CostError::Pieces("expected the numbers of a table");
+        let [low, between, start, rest @ ..] = values else { return Err(wrong) };
+        // A piece has an end, its coefficients and an error bound.
+        let count = rest.len() / (COST + 2);
+        if rest.len() != count * (COST + 2) {
+            return Err(wrong);
+        }
+        let (ends, rest) = rest.split_at(count);
+        let ends = [&[*start], ends].concat();
+        let (coefficients, errors) = rest.split_at(count * COST);
+        let (coefficients, _) = coefficients.as_chunks::<COST>();
+        let mut cost = Self::from_pieces(*low, ends, coefficients, errors.to_vec())?;
+        cost.between_samples = Some(*between).filter(|between| !between.is_nan());
+        Ok(cost)
+    }
+
     /// Smallest and largest amount that a user gets: usually `low` and `high`. If `c(low)` is infinite, the range
     /// starts at the first point of a grid of powers of two (at least 30 decades below the width) at which the
     /// cost is at most 1e100. If the cost is constant at its end, the range ends where it becomes constant.

@@ -82,6 +82,7 @@ pub static SEPARABLE: About = About {
     read: None,
     inputs: CELL_INPUTS,
     amounts: &[Column::each("power_w")],
+    results: &[],
     make: |options| {
         let cells = Cells::new(CELL, options)?;
         Ok(Arc::new(CostOfSnr::new(cells, (vec![cost(options)?], false), options)?))

@@ -62,6 +62,7 @@ pub static URLLC: About = About {
     inputs: CELL_INPUTS,
     amounts: AMOUNTS,
     read: None,
+    results: &[],
     make: |options| Ok(Arc::new(UrllcProblem::new(Cells::new(CellOptions::ALL, options)?))),
     drawing: |options| Ok(Arc::new(UrllcProblem::new(Cells::drawing(options)?))),
     policies: &[

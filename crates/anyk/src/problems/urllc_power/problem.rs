@@ -64,6 +64,7 @@ pub static URLLC_POWER: About = About {
     inputs: CELL_INPUTS,
     amounts: AMOUNTS,
     read: None,
+    results: &[],
     make: |options| Ok(Arc::new(BandProblem::new(Cells::new(CELL, options)?, options)?)),
     drawing: |options| {
         let problem = BandProblem::new(Cells::drawing(options)?, options)?;
