@@ -3,4 +3,4 @@
 set -eu
 anyk train urllc --method m-gnn --samples 500 --out network.safetensors
 anyk calibrate network.safetensors --k 10 --beta 0.01 --out guaranteed.safetensors
-anyk sample urllc --k 10 | anyk allocate guaranteed.safetensors --input - --format csv
+anyk sample urllc --k 10 | anyk allocate guaranteed.safetensors - --format csv

@@ -1,4 +1,4 @@
-"""Judge an own PyTorch network at any number of users, and ask why it fails."""
+"""Judge your own PyTorch network at any number of users, and ask why it fails."""
 
 import anyk
 import numpy as np
@@ -41,4 +41,7 @@ for step in range(1000):
     optimizer.step()
 
 print(anyk.evaluate({"mine": allocate}, problem="urllc", sizes=[5, 10, 20, 100], samples=50))
-print(anyk.diagnose(allocate, problem="urllc"))
+own_law = anyk.diagnose(allocate, problem="urllc", quantity="bandwidth", check=False)
+optimal_law = anyk.diagnose("urllc-bandwidth", check=False)
+print(f"bandwidth of this network: {own_law.size_law}")
+print(f"bandwidth of the optimum: {optimal_law.size_law}; a network for it: {optimal_law.recommended}")

@@ -3,7 +3,7 @@ users = struct('id', {'ann', 'ben', 'cho'}, 'distance_m', {60, 90, 240});
 file = fopen('cell.json', 'w');
 fprintf(file, '%s', jsonencode(struct('users', users)));
 fclose(file);
-[status, text] = system('anyk solve urllc --input cell.json --json 2>error.txt');
+[status, text] = system('anyk solve urllc cell.json --json 2>error.txt');
 if status ~= 0
     error(fileread('error.txt'));
 end

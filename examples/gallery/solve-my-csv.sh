@@ -1,4 +1,4 @@
 #!/bin/sh
 # Solve every cell of a CSV file. Answers keep your other columns.
 set -eu
-anyk solve urllc --input users.csv --format csv
+anyk solve urllc users.csv --format csv

@@ -22,7 +22,8 @@ def equal_power(cell: anyk.Cell) -> tuple[Floats, Floats]:
 def main() -> None:
     cell = anyk.Urllc(distances_m=np.array([60.0, 90.0, 240.0]))
     best = cell.solve()
-    print(best, best.total_bandwidth_hz)
+    print(best)
+    print(f"total: {best.total_bandwidth_hz:.0f} Hz")
     print(cell.judge(equal_power(cell)))
     model = anyk.train("urllc", method="price", train_k=10)
     policies: dict[str, anyk.Policy] = {"mine": equal_power, "price": model, "optimum": None}

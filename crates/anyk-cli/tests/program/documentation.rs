@@ -30,7 +30,9 @@ fn documents(folder: &Path, found: &mut Vec<PathBuf>) {
 /// Returns the commands in a document, from code blocks and from code spans.
 fn commands(text: &str) -> Vec<String> {
     let lines = text.lines().map(|line| line.trim_start().trim_start_matches("$ "));
-    let blocks = lines.filter(|line| line.starts_with("anyk ")).map(str::to_owned);
+    // Two spaces are the row of a table.
+    let is_command = |line: &&str| line.starts_with("anyk ") && !line.starts_with("anyk  ");
+    let blocks = lines.filter(is_command).map(str::to_owned);
     // A code span may continue on the next line.
     let text = text.replace('\n', " ");
     let spans = text.split('`').skip(1).step_by(2).map(str::to_owned).collect::<Vec<_>>();

@@ -60,7 +60,7 @@ fn trains_evaluates_and_allocates() {
     let text = run(&[&allocate[..], &["--certify"]].concat(), large).stdout;
     assert!(text.contains("certified by quadrature: every user; 0.0 Hz added to 0 users"));
     assert!(text.contains("outside the training range: packet_bits 4096.00"));
-    assert!(text.contains("train a model with packet_bits 4096 (`anyk train urllc`)"), "{text}");
+    assert!(text.contains("train a model with these values (`anyk train urllc`)"), "{text}");
 }
 
 /// The names of version 0.2 are accepted but not shown.

@@ -121,8 +121,9 @@ impl Cells {
 
     /// Returns the gain and the service class of each user.
     pub fn users(&self, record: &Record) -> Result<Vec<(f64, ServiceClass)>, Invalid> {
-        if record.has(SNR) && self.reference_dbm.is_some() && self.reference_hz.is_none() {
-            let expected = "it with `reference_power_dbm`, since users have `snr_db`";
+        let needs_bandwidth = record.has(SNR) || !record.has(RSRP);
+        if needs_bandwidth && self.reference_dbm.is_some() && self.reference_hz.is_none() {
+            let expected = "it with `reference_power_dbm`, unless users have `rsrp_dbm`";
             return Err(Invalid::missing("reference_bandwidth_hz", expected));
         }
         let default = self.system.service();
