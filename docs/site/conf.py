@@ -46,7 +46,8 @@ myst_enable_extensions = ["dollarmath", "deflist", "colon_fence"]
 myst_heading_anchors = 4
 myst_links_external_new_tab = False
 
-# Notebooks are committed without outputs and run for every build; an error in one fails it.
+# Notebooks are committed with their outputs for readers of the repository. Every build runs them again; an error in one
+# fails it.
 nb_execution_mode = "force"
 nb_execution_raise_on_error = True
 nb_execution_timeout = 120
