@@ -33,8 +33,8 @@ fn commands(text: &str) -> Vec<String> {
     // Two spaces are the row of a table.
     let is_command = |line: &&str| line.starts_with("anyk ") && !line.starts_with("anyk  ");
     let blocks = lines.filter(is_command).map(str::to_owned);
-    // A code span may continue on the next line.
-    let text = text.replace('\n', " ");
+    // A code span may continue on the next line, and an escaped backtick begins none.
+    let text = text.replace('\n', " ").replace("\\`", "");
     let spans = text.split('`').skip(1).step_by(2).map(str::to_owned).collect::<Vec<_>>();
     blocks.chain(spans.into_iter().filter(|span| span.starts_with("anyk "))).collect()
 }
