@@ -28,10 +28,10 @@ use std::sync::Arc;
 
 use serde::Serialize;
 
-use crate::exchange::{Extra, Input, InputError};
+use crate::exchange::Extra;
 use crate::framework::{
-    CalibrationSettings, Error, Guarantee, Infeasibility, ModelError, Observer, OptionSpec,
-    Options, TrainingContext, Trials, Verb,
+    CalibrationSettings, Error, Infeasibility, ModelError, Observer, OptionSpec, Options, Trials,
+    Verb,
 };
 use crate::invalid::Invalid;
 
@@ -47,12 +47,12 @@ pub use fixed_cell::FixedCell;
 pub use page::{Page, Text, TextPart};
 pub use parameters::{Formulating, Parameter, ParameterKind};
 pub(crate) use read::Others;
-pub use read::{Allotment, Allotments, Ids, Place, Reader};
+pub use read::{Allotment, Allotments, Ids, Place, ReadRecords, Reader};
 pub use report::{Detail, Report, Reporting};
 pub use samples::{draw_samples, record_json, write_samples};
 pub use standing::{Standing, Summary};
 pub(crate) use trained::load;
-pub use trained::{Load, Trained, no_better_than};
+pub use trained::{Calibrated, Load, Train, Trained, no_better_than};
 pub use verdict::{Goal, Judged, Miss, Missed, Reference};
 
 /// Axis of an array.
@@ -424,14 +424,6 @@ pub struct About {
     /// Reader of models.
     pub load: Option<Load>,
 }
-
-/// Model with a guarantee, and the guarantee itself.
-pub type Calibrated = (Arc<dyn Model>, Guarantee);
-/// Function that trains a policy, with options of [`Verb::Train`].
-pub type Train = fn(&Options, &TrainingContext<'_>) -> Result<Trained, Error>;
-/// Function that reads the records of a document, each of which may be an error.
-pub type ReadRecords =
-    fn(&Reader, Input<'_>) -> Result<Vec<Result<Record, InputError>>, InputError>;
 
 /// Policy that needs no training.
 pub struct PolicyRow {

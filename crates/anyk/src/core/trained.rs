@@ -5,7 +5,9 @@ use std::sync::Arc;
 use serde::Serialize;
 
 use super::{Model, Page, Text};
-use crate::framework::{Error, ModelError, ModelFile, Session, Stored};
+use crate::framework::{
+    Error, Guarantee, ModelError, ModelFile, Options, Session, Stored, TrainingContext,
+};
 
 /// Result of a training run.
 pub struct Trained {
@@ -18,6 +20,12 @@ pub struct Trained {
     run: Option<String>,
     is_kept: bool,
 }
+
+/// Model with a guarantee, and the guarantee itself.
+pub type Calibrated = (Arc<dyn Model>, Guarantee);
+
+/// Function that trains a policy, with options of [`Verb::Train`](crate::framework::Verb::Train).
+pub type Train = fn(&Options, &TrainingContext<'_>) -> Result<Trained, Error>;
 
 /// Function that reads a model.
 pub type Load = fn(ModelFile) -> Result<Arc<dyn Model>, ModelError>;

@@ -160,6 +160,9 @@ const LONGEST: usize = 64;
 
 type Records = Result<Vec<Result<Record, InputError>>, InputError>;
 
+/// Function that reads the records of a document, each of which may be an error.
+pub type ReadRecords = fn(&Reader, Input<'_>) -> Records;
+
 /// Reads users of cells. JSON: consecutive objects `{"users":[…]}`, one for each cell. CSV: one cell, or several
 /// that a column `cell` distinguishes. The first character determines the format.
 fn read_users(reader: &Reader, input: Input<'_>) -> Records {
