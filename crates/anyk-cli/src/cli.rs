@@ -132,13 +132,12 @@ fn by_problem(verb: Verb, name: &'static str, about: &str) -> Command {
 
 /// Flags of `solve`, shared by the other commands that answer the instances of an input.
 #[derive(Debug, Args)]
-#[command(group(ArgGroup::new("source").required(true).args(["file", "input"])))]
 pub(crate) struct SolveArgs {
     /// File with the instances; - for standard input
-    #[arg(value_name = "FILE")]
+    #[arg(value_name = "FILE", required_unless_present = "input")]
     pub(crate) file: Option<String>,
     /// The same as FILE
-    #[arg(long, short, value_name = "FILE")]
+    #[arg(long, short, value_name = "FILE", conflicts_with = "file")]
     pub(crate) input: Option<String>,
     /// Output format [default: table]
     #[arg(long, value_name = "NAME", display_order = 890, value_parser = PossibleValuesParser::new([

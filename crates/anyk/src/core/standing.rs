@@ -30,7 +30,7 @@ pub struct Standing {
     pub availability_interval: Option<(f64, f64)>,
     /// Mean objective; absent without an allocation.
     pub value: Option<f64>,
-    /// Standard error of the mean objective.
+    /// Standard error of the mean objective; absent for a single instance.
     pub standard_error: Option<f64>,
     /// Mean objective of the reference on the same instances.
     pub reference: Option<f64>,
@@ -110,6 +110,7 @@ impl Tally {
         reorder_change: Option<f64>,
     ) -> Standing {
         let some = |moments: &Moments, value: f64| (moments.count > 0).then_some(value);
+        let spread = |moments: &Moments| (moments.count > 1).then(|| moments.standard_error());
         let availability = (self.demands || self.failed > 0)
             .then_some(self.shares.mean)
             .filter(|_| self.shares.count > 0);
@@ -130,10 +131,10 @@ impl Tally {
             availability,
             availability_interval: availability.map(|share| self.interval(share)),
             value: some(&self.values, self.values.mean),
-            standard_error: some(&self.values, self.values.standard_error()),
+            standard_error: spread(&self.values),
             reference: some(&self.references, self.references.mean),
             gap_percent: gap.filter(|_| one_sign),
-            gap_standard_error: of_each(some(&self.gaps, self.gaps.standard_error())),
+            gap_standard_error: of_each(spread(&self.gaps)),
             worst_gap_percent: of_each(self.worst_gap),
             reorder_change,
             microseconds: (!self.seconds.is_empty()).then(|| median(times)),

@@ -1,8 +1,13 @@
 //! Complete result for one policy: the diagnosis, the recommended network, and the predicted losses.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use serde::Serialize;
 
-use super::{Diagnosis, Prediction, Recommendation, Samples, Subject, predict};
+use super::{
+    Diagnosis, FEWEST_INSTANCES, FEWEST_SAMPLES, Prediction, Recommendation, Samples, Subject,
+    predict,
+};
 use crate::exchange::SampleRow;
 use crate::framework::{Error, Options};
 use crate::invalid::Invalid;
@@ -42,10 +47,31 @@ impl Finding {
         Self::of(Diagnosis::of_samples(label.to_owned(), samples), samples, train_k, seed)
     }
 
-    /// Returns the size law of a policy that is known only by its samples, and the recommended network, as text.
+    /// Returns the size law of a policy that is known only by its samples, and the recommended network, as text. Sizes
+    /// with too few samples, such as K = 1, are left out if two others have enough.
     pub fn law_of_rows(label: &str, rows: &[SampleRow]) -> Result<(String, String), Invalid> {
-        let finding = Self::of_samples(label, &Samples::from_rows(rows)?, 20, 1);
-        Ok((finding.diagnosis.law_text(), finding.recommendation.pair_text()))
+        let mut counts: BTreeMap<usize, (usize, BTreeSet<Option<u64>>)> = BTreeMap::new();
+        for row in rows {
+            let (count, instances) = counts.entry(row.k).or_default();
+            *count += 1;
+            instances.insert(row.instance);
+        }
+        let is_enough = |(count, instances): &(usize, BTreeSet<Option<u64>>)| {
+            *count >= FEWEST_SAMPLES && instances.len() >= FEWEST_INSTANCES
+        };
+        let few = counts.iter().filter(|(_, counts)| !is_enough(counts)).map(|(k, _)| *k);
+        let few: BTreeSet<usize> = few.collect();
+        let kept: Vec<SampleRow> = match counts.len() - few.len() {
+            0 | 1 => rows.to_vec(),
+            _ => rows.iter().filter(|row| !few.contains(&row.k)).copied().collect(),
+        };
+        let finding = Self::of_samples(label, &Samples::from_rows(&kept)?, 20, 1);
+        let mut law = finding.diagnosis.law_text();
+        if kept.len() < rows.len() {
+            let few: Vec<String> = few.iter().map(usize::to_string).collect();
+            law.push_str(&format!(" (without K = {}: too few samples)", few.join(", ")));
+        }
+        Ok((law, finding.recommendation.pair_text()))
     }
 
     /// Diagnoses a built-in policy with default sizes and users, and checks the recommendation.

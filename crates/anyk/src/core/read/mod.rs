@@ -19,10 +19,11 @@ use classes::{CLASS, Classes};
 
 use std::collections::HashMap;
 
+use super::cells::CLASSES;
 use super::parameters::plain;
 use super::{About, ArrayView, Column, Parameter, Record};
 use crate::exchange::{Input, InputError, decode};
-use crate::framework::Error;
+use crate::framework::{Error, Verb};
 
 /// Reader of the records of a problem.
 #[derive(Debug)]
@@ -41,6 +42,8 @@ pub struct Reader {
     format: String,
     /// Service classes that users name.
     classes: Option<Classes>,
+    /// Whether the problem has service classes.
+    has_classes: bool,
 }
 
 /// A parameter under one of its names.
@@ -82,7 +85,8 @@ impl Reader {
         let own = about.answer_fields.iter().chain(about.user_fields).copied();
         let reserved = [CELL].into_iter().chain(super::answer::FIELDS);
         let reserved = reserved.chain(own).chain(amounts).collect();
-        Self { about, parameters, fields, columns, reserved, format, classes: None }
+        let has_classes = (about.flags)(Verb::Solve).iter().any(|spec| spec.name == CLASSES);
+        Self { about, parameters, fields, columns, reserved, format, classes: None, has_classes }
     }
 
     /// Reads service classes from a CSV file. Each user must then name one in its field `class`; its own values take

@@ -247,6 +247,13 @@ impl<'a> Cell<'a> {
             for &(column, value) in own {
                 values[column].get_or_insert(value);
             }
+        } else if self.reader.has_classes && extra.get(CLASS).is_some_and(|json| json != "null") {
+            // Without the table, the user would silently get the default class.
+            let message = format!(
+                "{CLASS} is {}, expected a table of service classes (classes), or another name for the field",
+                shorten(extra.get(CLASS).unwrap_or_default())
+            );
+            return Err(self.fail(at, id, message));
         }
         self.one_of(numbers).map_err(|message| self.fail(at, id, message))?;
         self.record.push_user(values.into_iter());

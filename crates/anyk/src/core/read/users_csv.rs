@@ -6,11 +6,15 @@ use std::sync::Arc;
 use super::users::{Cell, Fields, Others, check_cell};
 use super::{CELL, ID, Reader};
 use crate::core::Record;
+use crate::core::parameters::plain;
 use crate::exchange::{
     CellPlace, Extra, ExtraEntries, InputError, check_fields, json_of_text, separator, shorten,
     slip_of,
 };
 use crate::limits::{MOST_CSV_CELLS, MOST_USERS};
+
+/// Names that people give to the column of cells. Without it, the users of all cells would share one budget.
+const CELL_NAMES: [&str; 4] = ["cell_id", "cell_name", "cell_no", "cell_number"];
 
 /// Content of a column.
 enum Head {
@@ -227,9 +231,16 @@ fn heads(header: &csv::StringRecord, reader: &Reader) -> Result<Vec<Head>, Strin
         } else if name == CELL {
             Head::Cell
         } else if let Some(meant) = slip_of(name, fields).or(slip_of(name, &[CELL])) {
+            let unit = |name: &str| name.rsplit('_').next().map(str::to_owned);
+            let converted = if unit(name) == unit(meant) { "" } else { " and values in its unit" };
             let name = shorten(&format!("{name:?}"));
             return Err(format!(
-                "the column {name} looks like a typo of {meant:?}, expected that name"
+                "the column {name} looks like a typo of {meant:?}, expected that name{converted}"
+            ));
+        } else if CELL_NAMES.contains(&&*plain(name)) {
+            let name = shorten(&format!("{name:?}"));
+            return Err(format!(
+                "the column {name} looks like {CELL:?}, which separates the cells; expected that name, or another one"
             ));
         } else {
             Head::Other(name.into())

@@ -235,8 +235,10 @@ impl Formulation for Urllc {
         let price = given.proof.map(|proof| proof.price);
         let mut text = Text::line(worth(how.status.name(), gap, price, availability));
         text.parts.extend(certificate_line(&given.facts));
-        if let Some(Fact::Json(_, sentence)) = facts.get("guarantee") {
-            text.push(sentence.clone());
+        for name in ["guarantee", "no_guarantee"] {
+            if let Some(Fact::Json(_, sentence)) = facts.get(name) {
+                text.push(sentence.clone());
+            }
         }
         outside_lines(URLLC.name, &facts, &mut text);
         Ok(Report { details, facts, text, row: Vec::new() })

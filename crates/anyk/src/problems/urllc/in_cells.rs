@@ -5,7 +5,7 @@ use crate::channel::FadingLaw;
 use crate::config::System;
 use crate::core::{Allocation, Fact, Facts, Instance, Outcome, Policy, Status};
 use crate::exchange::{read_fading_samples, read_file};
-use crate::framework::{Error, Guarantee, Options};
+use crate::framework::{CellOptions, Error, Guarantee, Options};
 use crate::invalid::Invalid;
 use crate::problems::urllc::{
     CellPolicy as _, Certificate, Certifier, Judge, LearnedAllocator, LearnedPolicy,
@@ -81,10 +81,38 @@ pub(crate) fn add_outside(out_of_range: Vec<String>, facts: &mut Facts) {
     facts.push("out_of_range", out_of_range);
 }
 
-fn add_guarantee(guarantee: Option<&Guarantee>, facts: &mut Facts) -> Result<(), Error> {
+/// Reports the guarantee of a model if it covers the number of users, the cell and the service classes; otherwise the
+/// reason why it does not.
+fn add_guarantee(
+    guarantee: Option<&Guarantee>,
+    system: &System,
+    instance: &Instance,
+    facts: &mut Facts,
+) -> Result<(), Error> {
     let Some(guarantee) = guarantee else { return Ok(()) };
-    let json = serde_json::value::to_raw_value(guarantee).map_err(Error::other)?;
-    facts.push("guarantee", Fact::Json(json, guarantee.sentence()));
+    let problem: &Urllc = instance.formulation()?;
+    let calibrated = CellOptions::ALL.describe(system.config());
+    let other = instance.problem.options().other_than(&calibrated);
+    let is_other = |class: usize| problem.classes()[class].service() != system.service();
+    let user = problem.users().iter().position(|user| is_other(user.class));
+    let k = instance.size().users;
+    let reason = match (other, user) {
+        _ if !guarantee.k.contains(&k) => format!("the model was not calibrated for K = {k}"),
+        (Some((field, here, own)), _) => {
+            format!("{field} is {here}, and the model was calibrated with {own}")
+        }
+        (None, Some(user)) => {
+            let id = instance.record.id(user);
+            format!("user {id} has another service class than in the calibration")
+        }
+        (None, None) => {
+            let json = serde_json::value::to_raw_value(guarantee).map_err(Error::other)?;
+            facts.push("guarantee", Fact::Json(json, guarantee.sentence()));
+            return Ok(());
+        }
+    };
+    let json = serde_json::value::to_raw_value(&reason).map_err(Error::other)?;
+    facts.push("no_guarantee", Fact::Json(json, format!("no guarantee: {reason}")));
     Ok(())
 }
 
@@ -138,7 +166,8 @@ impl Policy for OwnCells {
             }
         }
         if self.how.explain {
-            add_guarantee(self.allocator.policy().guarantee(), &mut into.facts)?;
+            let policy = self.allocator.policy();
+            add_guarantee(policy.guarantee(), policy.system(), instance, &mut into.facts)?;
         }
         Ok(outcome)
     }
@@ -190,7 +219,8 @@ impl Policy for PriceCells {
         }
         if explain {
             add_outside(self.allocator.out_of_range(problem), &mut into.facts);
-            add_guarantee(self.allocator.policy().guarantee(), &mut into.facts)?;
+            let policy = self.allocator.policy();
+            add_guarantee(policy.guarantee(), policy.system(), instance, &mut into.facts)?;
         }
         Ok(Outcome::Served(Status::Learned))
     }

@@ -121,6 +121,7 @@ pub(crate) static ANSWER_FIELDS: &[&str] = &[
     "in_distribution",
     "out_of_range",
     "guarantee",
+    "no_guarantee",
     "warning",
     "max_bandwidth_hz",
     "price_w_per_hz",
