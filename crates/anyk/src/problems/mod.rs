@@ -69,7 +69,7 @@ pub fn named(name: &str) -> Option<&'static About> {
     all().into_iter().find(|about| about.name == name)
 }
 
-/// Names of options of problems and models whose value may be the name of a file.
+/// Returns the names of options of problems and models whose value may be the name of a file.
 pub fn file_options() -> BTreeSet<&'static str> {
     let of = |about: &'static About| Verb::ALL.iter().flat_map(|(_, verb)| (about.flags)(*verb));
     let all = all().into_iter().flat_map(of);

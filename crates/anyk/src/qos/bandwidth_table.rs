@@ -133,25 +133,25 @@ impl BandwidthTable {
         }
     }
 
-    /// Exact form of the table.
+    /// Returns the exact form of the table.
     pub fn exact(&self) -> &RequiredBandwidth {
         &self.exact
     }
 
-    /// Bound on the relative error of the bandwidth on the whole feasible range.
+    /// Returns a bound on the relative error of the bandwidth on the whole feasible range.
     pub fn error_bound(&self) -> f64 {
         self.error_bound
     }
 
-    /// Bound on the relative error of the derivative for `w = √ln(u/u_min) ≥ 1`. For smaller `w`, multiply it by
-    /// `1/w`: near the fold, rounding `u` changes the slope.
+    /// Returns a bound on the relative error of the derivative for `w = √ln(u/u_min) ≥ 1`. For smaller `w`, multiply it
+    /// by `1/w`: near the fold, rounding `u` changes the slope.
     pub fn slope_error_bound(&self) -> f64 {
         self.slope_error_bound
     }
 
-    /// Minimum factor, above 1, by which the price of power `−db/du` falls when the power above the minimum,
-    /// `u − u_min`, doubles. Such a factor means that the price falls everywhere, so `b` is convex. Returns 0 if
-    /// there is no such factor: for some fading distributions `b` is not convex.
+    /// Returns the minimum factor, above 1, by which the price of power `−db/du` falls when the power above the
+    /// minimum, `u − u_min`, doubles. Such a factor means that the price falls everywhere, so `b` is convex. Returns 0
+    /// if there is no such factor: for some fading distributions `b` is not convex.
     ///
     /// Valid for `w = √ln(u/u_min)` up to [`CONVEX_UP_TO`].
     pub(crate) fn fall_at_double(&self) -> f64 {
@@ -238,7 +238,8 @@ fn ln_price(fold_ln_v: f64, ln_uses: &Piecewise<CURVE>, gamma: &Piecewise<CURVE>
     ln_uses.value(w) - fold_ln_v - w * w + (gamma.value(w) / (2.0 * w)).ln()
 }
 
-/// Minimum factor by which the price falls when `x = u/u_min − 1` doubles. It is `2^s`, where `s` is a lower bound on
+/// Returns the minimum factor by which the price falls when `x = u/u_min − 1` doubles. It is `2^s`, where `s` is a
+/// lower bound on
 ///
 /// ```text
 /// −d ln price/d ln x = (1 + w·(γ + 2w − γ'/γ))·(1 − e^(−w²))/(2w²),

@@ -122,12 +122,12 @@ impl Ceiling {
 }
 
 impl Under {
-    /// `Ē[a]` over all states.
+    /// Returns `Ē[a]` over all states.
     pub(crate) fn mean(&self) -> f64 {
         self.c * (self.l + self.above * self.most)
     }
 
-    /// `M + L` with its first and second derivatives with respect to `ln z` and `ln v`.
+    /// Returns `M + L` with its first and second derivatives with respect to `ln z` and `ln v`.
     pub(crate) fn margin(&self) -> (Margin, MarginCurvature) {
         let Self { c, back_off, above, r, rr, dd, dr, .. } = *self;
         let d = self.l - r;

@@ -133,28 +133,28 @@ impl RequiredBandwidth {
         Some(Flat { rise: high, ln_z, elasticity: margin.by_received / margin.by_bandwidth })
     }
 
-    /// The end of the curve; `None` if more power always saves bandwidth.
+    /// Returns the end of the curve; `None` if more power always saves bandwidth.
     pub(crate) fn flat(&self) -> Option<Flat> {
         self.flat
     }
 
-    /// Logarithm of the minimum number of channel uses at any power; negative infinity without a largest spectral
-    /// efficiency.
+    /// Returns the logarithm of the minimum number of channel uses at any power; negative infinity without a largest
+    /// spectral efficiency.
     pub(crate) fn ln_least_uses(&self) -> f64 {
         self.qos.ln_least_uses().unwrap_or(f64::NEG_INFINITY)
     }
 
-    /// QoS constraint that the bandwidth meets.
+    /// Returns the QoS constraint that the bandwidth meets.
     pub fn qos(&self) -> &Qos {
         &self.qos
     }
 
-    /// Smallest received power `u_min` that some bandwidth can serve, W.
+    /// Returns the smallest received power `u_min` that some bandwidth can serve, W.
     pub fn min_received_w(&self) -> f64 {
         (self.fold.ln_v - self.qos.ln_energy_scale()).exp()
     }
 
-    /// Bandwidth at the smallest received power, Hz; the largest value of `b`.
+    /// Returns the bandwidth at the smallest received power, Hz; the largest value of `b`.
     pub fn max_bandwidth_hz(&self) -> f64 {
         (self.fold.ln_z - self.qos.ln_uses_scale()).exp()
     }
@@ -290,8 +290,8 @@ impl RequiredBandwidth {
         Response { point, ln_excess, slope: slope / -(-rise).exp_m1() }
     }
 
-    /// The response if there is a largest spectral efficiency. Channel uses hardly change along the flat part of the
-    /// curve, so the search is over `ln w`, `w = √ln(u/u_min)`.
+    /// Returns the response if there is a largest spectral efficiency. Channel uses hardly change along the flat part
+    /// of the curve, so the search is over `ln w`, `w = √ln(u/u_min)`.
     fn respond_under_ceiling(&self, ln_price: f64, near: Option<&Response>) -> Response {
         let mut ln_z = near.map(|response| response.point.ln_z);
         let mut price_at = |ln_w: f64| {

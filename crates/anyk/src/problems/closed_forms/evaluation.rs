@@ -47,7 +47,7 @@ pub struct ClosedFormResult {
 }
 
 impl ClosedFormResult {
-    /// Distance of the powers in the measure of the problem, percent.
+    /// Returns the distance of the powers in the measure of the problem, percent.
     pub fn power_percent(&self) -> f64 {
         self.power_error_percent.or(self.total_variation_percent).unwrap_or(f64::NAN)
     }

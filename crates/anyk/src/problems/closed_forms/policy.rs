@@ -124,22 +124,22 @@ impl ClosedFormPolicy {
         Self::new(record, networks.power, networks.bandwidth, law)
     }
 
-    /// Cell for which the policy was trained.
+    /// Returns the cell for which the policy was trained.
     pub fn system(&self) -> &System {
         &self.system
     }
 
-    /// Parameters of the power network.
+    /// Returns the parameters of the power network.
     pub fn power_parameters(&self) -> &[f64] {
         &self.power.1
     }
 
-    /// Parameters of the bandwidth network, for (P6).
+    /// Returns the parameters of the bandwidth network, for (P6).
     pub fn bandwidth_parameters(&self) -> Option<&[f64]> {
         self.bandwidth.as_ref().map(|(_, parameters)| parameters.as_slice())
     }
 
-    /// The outer function, for P-GNN.
+    /// Returns the outer function, for P-GNN.
     pub fn law(&self) -> Option<&BandwidthLaw> {
         self.law.as_ref()
     }
@@ -212,7 +212,7 @@ pub struct ClosedFormAllocator {
 }
 
 impl ClosedFormAllocator {
-    /// Policy that this allocator runs.
+    /// Returns the policy that this allocator runs.
     pub fn policy(&self) -> &ClosedFormPolicy {
         &self.policy
     }

@@ -34,7 +34,7 @@ pub enum ClosedForm {
 }
 
 impl ClosedForm {
-    /// Name of its problem.
+    /// Returns the name of its problem.
     pub fn name(self) -> &'static str {
         match self {
             Self::QosPower { .. } => "qos-power",
@@ -173,13 +173,13 @@ impl ClosedFormSettings {
         Ok(())
     }
 
-    /// Network for the powers.
+    /// Returns the network for the powers.
     pub fn power_network(&self) -> Gnn {
         self.network(&self.power_hidden, self.output)
     }
 
-    /// Network for the bandwidth, whose outputs `B'_k B^v(g_k, K)` are averaged over the users. Without an outer
-    /// function, `B^v` is a constant.
+    /// Returns the network for the bandwidth, whose outputs `B'_k B^v(g_k, K)` are averaged over the users. Without an
+    /// outer function, `B^v` is a constant.
     pub fn bandwidth_network(&self) -> Gnn {
         self.network(&self.bandwidth_hidden, Output::Pretrained)
     }
@@ -220,7 +220,7 @@ pub struct Scaling {
 }
 
 impl Scaling {
-    /// Feature of a user: standardized `ln g`.
+    /// Returns the feature of a user: standardized `ln g`.
     pub(crate) fn x(&self, gain: f64) -> f64 {
         (gain.ln() - self.mean_ln_gain) / self.deviation_ln_gain
     }
@@ -331,7 +331,7 @@ pub fn train_networks(
     }
 }
 
-/// Values `B^v(g_k, K)` for the users of a cell in the unit of bandwidths; 1 without an outer function.
+/// Returns the values `B^v(g_k, K)` for the users of a cell in the unit of bandwidths; 1 without an outer function.
 fn outer_values(law: Option<&BandwidthLaw>, gains: &[f64]) -> Vec<f64> {
     match law {
         Some(law) => law.bandwidths_hz(gains, gains.len()).iter().map(|hz| hz / UNIT_HZ).collect(),

@@ -81,7 +81,7 @@ impl Admission {
         }
     }
 
-    /// Change of the weighted sum rate (nats) if the link is switched, and the largest weight involved.
+    /// Returns the change of the weighted sum rate (nats) if the link is switched, and the largest weight involved.
     fn weighted_rise(&self, problem: &SparseInterference, link: usize) -> (f64, f64) {
         let on = self.shares[link] > 0.5;
         let own = problem.weights[link] * (problem.direct[link] / self.heard[link]).ln_1p();
@@ -102,8 +102,8 @@ impl Admission {
         (rise, largest)
     }
 
-    /// Product of 1 + SINR over all links after a switch, divided by the product before. No logarithm is needed
-    /// to compare.
+    /// Returns the product of 1 + SINR over all links after a switch, divided by the product before. No logarithm is
+    /// needed to compare.
     fn rise(&self, problem: &SparseInterference, link: usize) -> f64 {
         let on = self.shares[link] > 0.5;
         let own = 1.0 + problem.direct[link] / self.heard[link];

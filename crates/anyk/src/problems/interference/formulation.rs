@@ -198,13 +198,14 @@ impl Formulation for Interference {
         ]
     }
 
-    /// Logarithms of the direct gains, in units of the noise; a gain of 0 counts as the smallest positive number.
+    /// Returns the logarithms of the direct gains, in units of the noise; a gain of 0 counts as the smallest positive
+    /// number.
     fn features(&self) -> Vec<f64> {
         let direct = |link| self.normalised().direct(link).max(f64::MIN_POSITIVE).ln();
         (0..self.size()).map(direct).collect()
     }
 
-    /// Powers as shares of `P_max`.
+    /// Returns the powers as shares of `P_max`.
     fn outputs(&self, powers: &[f64]) -> Vec<f64> {
         let shares = powers.iter().zip(self.max_power()).map(|(power, most)| power / most);
         shares.map(|share| if share < OFF { 0.0 } else { share }).collect()

@@ -32,7 +32,7 @@ impl LinkMethod {
 }
 
 impl LinkMethod {
-    /// Name of the method in flags.
+    /// Returns the name of the method in flags.
     pub fn name(self) -> &'static str {
         Self::ALL.iter().find(|(_, _, method)| *method == self).map_or("", |(name, _, _)| name)
     }

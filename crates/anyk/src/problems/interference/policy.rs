@@ -41,7 +41,7 @@ pub enum PowerOutput {
 }
 
 impl PowerOutput {
-    /// Name of the output in flags and tables.
+    /// Returns the name of the output in flags and tables.
     pub fn name(self) -> &'static str {
         match self {
             Self::Sigmoid => "sigmoid",
@@ -118,7 +118,7 @@ impl PowerPolicy {
         Ok(Self { record, parameters })
     }
 
-    /// Parameters of the network.
+    /// Returns the parameters of the network.
     pub fn parameters(&self) -> &[f32] {
         &self.parameters
     }

@@ -340,7 +340,7 @@ fn solver(method: LinkMethod, options: &Options) -> Result<LinkSolver, Invalid> 
     Ok(LinkSolver::new(method, settings))
 }
 
-/// Names of link values in files. Cells reject them; files of links have columns with these names.
+/// Returns the names of link values in files. Cells reject them; files of links have columns with these names.
 fn parameters() -> Vec<(Parameter, Vec<String>)> {
     let names = [("noise", vec!["noise"]), ("p-max", vec!["p_max", "max_power"])];
     let named = |(option, names): (&'static str, Vec<&str>)| {

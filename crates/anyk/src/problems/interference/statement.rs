@@ -122,43 +122,43 @@ impl Interference {
         }
     }
 
-    /// Number of links `K`.
+    /// Returns the number of links `K`.
     pub fn size(&self) -> usize {
         self.gains.size()
     }
 
-    /// Weights of the links; `None` if all are 1.
+    /// Returns the weights of the links; `None` if all are 1.
     pub fn weights(&self) -> Option<&[f64]> {
         self.weights.as_deref()
     }
 
-    /// Weight of a link.
+    /// Returns the weight of a link.
     pub fn weight(&self, link: usize) -> f64 {
         self.weights.as_ref().map_or(1.0, |weights| weights[link])
     }
 
-    /// Gains in units of the noise at full power, `g·P_max/σ_0`.
+    /// Returns the gains in units of the noise at full power, `g·P_max/σ_0`.
     pub fn normalised(&self) -> &GainMatrix {
         &self.gains
     }
 
-    /// Maximum power `P_max` of each transmitter.
+    /// Returns the maximum power `P_max` of each transmitter.
     pub fn max_power(&self) -> &[f64] {
         &self.max_power
     }
 
-    /// Noise power `σ_0` at each receiver.
+    /// Returns the noise power `σ_0` at each receiver.
     pub fn noise(&self) -> &[f64] {
         &self.noise
     }
 
-    /// Powers as shares of `P_max`, from 0 to 1.
+    /// Returns the powers as shares of `P_max`, from 0 to 1.
     pub fn shares(&self, powers: &[f64]) -> Vec<f64> {
         let pairs = powers.iter().zip(&self.max_power);
         pairs.map(|(power, most)| (power / most).clamp(0.0, 1.0)).collect()
     }
 
-    /// Rates of all links, bit/s/Hz, for powers as shares of `P_max`.
+    /// Returns the rates of all links, bit/s/Hz, for powers as shares of `P_max`.
     pub fn rates_bits<'a>(&'a self, shares: &'a [f64]) -> impl Iterator<Item = f64> + 'a {
         (0..self.size()).map(|link| {
             let signal = self.gains.direct(link) * shares[link];
@@ -166,7 +166,7 @@ impl Interference {
         })
     }
 
-    /// Objective for powers as shares of `P_max`: the weighted sum of the rates, bit/s/Hz.
+    /// Returns the objective for powers as shares of `P_max`: the weighted sum of the rates, bit/s/Hz.
     pub fn sum_rate_bits(&self, shares: &[f64]) -> f64 {
         match &self.weights {
             None => self.rates_bits(shares).sum(),
@@ -176,7 +176,7 @@ impl Interference {
         }
     }
 
-    /// Interference at a receiver, in units of the noise.
+    /// Returns the interference at a receiver, in units of the noise.
     fn heard(&self, link: usize, shares: &[f64]) -> f64 {
         let row = self.gains.row(link);
         dot(&row[..link], &shares[..link]) + dot(&row[link + 1..], &shares[link + 1..])
@@ -233,7 +233,7 @@ impl Interference {
         })
     }
 
-    /// Largest change of the objective if one link is switched to 0 or to `P_max`.
+    /// Returns the largest change of the objective if one link is switched to 0 or to `P_max`.
     fn best_switch_bits(&self, shares: &[f64]) -> f64 {
         let size = self.size();
         let heard: Vec<f64> = (0..size).map(|link| 1.0 + self.heard(link, shares)).collect();
@@ -261,7 +261,7 @@ impl Interference {
     }
 }
 
-/// Sum of products in eight partial sums, which compile to vector instructions.
+/// Returns the sum of products in eight partial sums, which compile to vector instructions.
 fn dot(a: &[f64], b: &[f64]) -> f64 {
     let (a_chunks, a_rest) = a.as_chunks::<8>();
     let (b_chunks, b_rest) = b.as_chunks::<8>();

@@ -41,7 +41,7 @@ impl PowerOutput {
     ];
 }
 
-/// Options of a training run, except those of the random networks.
+/// Returns the options of a training run, except those of the random networks.
 pub(super) fn training_options(
     scheduling: bool,
     scenario: OptionSpec,

@@ -58,9 +58,9 @@ pub struct PowerTrainSettings {
 }
 
 impl PowerTrainSettings {
-    /// Default settings for a scenario; training takes a few seconds. At a constant density of links, the
-    /// interference from neighbours has the same distribution at every size, so links on a field sum their
-    /// messages. If every link hears every other, messages are averaged.
+    /// Returns the default settings for a scenario; training takes a few seconds. At a constant density of links, the
+    /// interference from neighbours has the same distribution at every size, so links on a field sum their messages. If
+    /// every link hears every other, messages are averaged.
     pub fn preset(scenario: Scenario, seed: u64) -> Self {
         let dense = scenario.is_dense();
         let network = EdgeGnn {
@@ -251,7 +251,7 @@ impl Validation {
     }
 }
 
-/// Mean number of neighbours of a link, at least 1.
+/// Returns the mean number of neighbours of a link, at least 1.
 fn mean_neighbours<'a>(problems: impl Iterator<Item = &'a SparseInterference>) -> f64 {
     let (paths, links) = problems.fold((0, 0), |(paths, links), problem| {
         (paths + problem.neighbours.len(), links + problem.direct.len())

@@ -224,8 +224,8 @@ impl Cost {
         Ok(cost)
     }
 
-    /// Smallest and largest amount that a user gets: usually `low` and `high`. If `c(low)` is infinite, the range
-    /// starts at the first point of a grid of powers of two (at least 30 decades below the width) at which the
+    /// Returns the smallest and largest amount that a user gets: usually `low` and `high`. If `c(low)` is infinite, the
+    /// range starts at the first point of a grid of powers of two (at least 30 decades below the width) at which the
     /// cost is at most 1e100. If the cost is constant at its end, the range ends where it becomes constant.
     pub fn range(&self) -> (f64, f64) {
         let (first, last) = self.pieces.range();
@@ -250,8 +250,8 @@ impl Cost {
         self.low + self.respond(price).0
     }
 
-    /// Bound on the error of the value, relative to `|c| + |c(high)| − v·c'`. Each piece is evaluated at half its
-    /// distance `v = u − low`, where a cost that ends at 0 is not yet 0.
+    /// Returns a bound on the error of the value, relative to `|c| + |c(high)| − v·c'`. Each piece is evaluated at half
+    /// its distance `v = u − low`, where a cost that ends at 0 is not yet 0.
     ///
     /// For a function, the bound holds for every convex function that has the same values, up to rounding, at the
     /// points at which this one was evaluated. For samples, it is the rounding error at the samples.
@@ -265,35 +265,35 @@ impl Cost {
         self.pieces.ends().windows(2).zip(&self.errors).map(of_piece).fold(0.0, f64::max)
     }
 
-    /// Bound on the error of the value at `u`.
+    /// Returns a bound on the error of the value at `u`.
     pub fn error_at(&self, u: f64) -> f64 {
         self.error_over(u - self.low)
     }
 
-    /// Maximum difference to any other convex, decreasing cost through the same samples, relative to the range of
-    /// the values; only for a cost from samples.
+    /// Returns the maximum difference to any other convex, decreasing cost through the same samples, relative to the
+    /// range of the values; only for a cost from samples.
     pub fn between_samples(&self) -> Option<f64> {
         self.between_samples
     }
 
-    /// Start of the range, from which points are measured.
+    /// Returns the start of the range, from which points are measured.
     pub(crate) fn low(&self) -> f64 {
         self.low
     }
 
-    /// Bound on the error of the value at `low + v`.
+    /// Returns a bound on the error of the value at `low + v`.
     #[inline]
     pub(crate) fn error_over(&self, v: f64) -> f64 {
         self.errors[self.pieces.piece_of(v)]
     }
 
-    /// Index of the piece that contains `low + v`.
+    /// Returns the index of the piece that contains `low + v`.
     #[inline]
     pub(crate) fn piece_of(&self, v: f64) -> usize {
         self.pieces.piece_of(v)
     }
 
-    /// Lower and upper bound on the value at `low + v`, given a piece that may contain it.
+    /// Returns a lower and an upper bound on the value at `low + v`, given a piece that may contain it.
     #[inline]
     pub(crate) fn enclosed(&self, near: usize, v: f64) -> (f64, f64) {
         let ends = self.pieces.ends();
@@ -303,20 +303,20 @@ impl Cost {
         (value - self.errors[piece], value + self.errors[piece])
     }
 
-    /// Distance at which the value clearly differs from a tangent: `c''·d²` is a few times the error. At most the
-    /// width of the piece.
+    /// Returns the distance at which the value clearly differs from a tangent: `c''·d²` is a few times the error. At
+    /// most the width of the piece.
     #[inline]
     pub(crate) fn clear_distance(&self, piece: usize) -> f64 {
         self.clear[piece]
     }
 
-    /// Smallest and largest `v = u − low`.
+    /// Returns the smallest and largest `v = u − low`.
     #[inline]
     pub(crate) fn over_range(&self) -> (f64, f64) {
         self.pieces.range()
     }
 
-    /// Marginal values `−c'` at the start and the end of the range.
+    /// Returns the marginal values `−c'` at the start and the end of the range.
     pub(crate) fn marginals(&self) -> (f64, f64) {
         self.marginals
     }
@@ -345,7 +345,7 @@ impl Cost {
         }
     }
 
-    /// Lowest positive price at which the best amount is less than the whole range.
+    /// Returns the lowest positive price at which the best amount is less than the whole range.
     pub(crate) fn lowest_price(&self) -> f64 {
         let lowest = self.response.as_ref().map_or(self.marginals.1, |response| {
             let ends = response.ends();

@@ -216,7 +216,7 @@ impl SeparablePrice {
         &self.costs
     }
 
-    /// Total number of prices in the responses of all costs.
+    /// Returns the total number of prices in the responses of all costs.
     pub fn prices(&self) -> usize {
         self.responses.iter().map(PriceResponse::len).sum()
     }
@@ -228,7 +228,7 @@ impl SeparablePrice {
     }
 }
 
-/// Names and shapes of a cost's tensors.
+/// Returns the names and shapes of a cost's tensors.
 fn layout(pieces: usize) -> Vec<(String, Vec<usize>)> {
     vec![
         ("ends".to_owned(), vec![pieces.saturating_add(1)]),

@@ -72,7 +72,7 @@ impl PriceResponse {
         Ok(Self { prices, amounts })
     }
 
-    /// Number of prices.
+    /// Returns the number of prices.
     pub(super) fn len(&self) -> usize {
         self.prices.len()
     }

@@ -121,7 +121,7 @@ fn bandwidth_option() -> OptionSpec {
     OptionSpec::new("bandwidth-hz", OptionValue::Number("HZ"), help).or("1e6").rare()
 }
 
-/// Options of a verb, for the problem and for its models.
+/// Returns the options of a verb, for the problem and for its models.
 fn flags(verb: Verb) -> Vec<OptionSpec> {
     let own = match verb {
         Verb::Solve | Verb::Assess => vec![cost_option(), bandwidth_option()],

@@ -129,7 +129,7 @@ impl SeparableSolver {
         Some(Found { price: found.ln_price.exp(), iterations: found.iterations })
     }
 
-    /// Amounts of the last split.
+    /// Returns the amounts of the last split.
     pub(super) fn amounts(&self, problem: &Separable) -> impl Iterator<Item = f64> {
         let users = self.over.iter().zip(problem.inverse_gains()).enumerate();
         users.map(|(user, (over, inverse))| (problem.cost_of(user).low() + over) * inverse)
@@ -239,7 +239,7 @@ fn total(
     (sum, slope)
 }
 
-/// Bound on `h(v) − min h`, where `h(v) = c(low + v) + price·v`.
+/// Returns a bound on `h(v) − min h`, where `h(v) = c(low + v) + price·v`.
 fn excess(cost: &Cost, v: f64, price: f64) -> f64 {
     let own = Bracket::around(cost, v, price);
     // At an end of the range, and next to a kink, the slope is known more accurately in the middle of the

@@ -130,7 +130,7 @@ impl Separable {
         Self::new(vec![cost], gains.into_iter().map(|gain| (gain, 0)), budget)
     }
 
-    /// Largest `u = αx` that any user can get, and up to which a cost must be known.
+    /// Returns the largest `u = αx` that any user can get, and up to which a cost must be known.
     pub fn reach(gains: &[f64], budget: f64) -> f64 {
         budget * gains.iter().fold(0.0, |most: f64, gain| most.max(*gain))
     }
@@ -160,32 +160,32 @@ impl Separable {
         &self.class
     }
 
-    /// Gain of each user.
+    /// Returns the gain of each user.
     pub fn gains(&self) -> &[f64] {
         &self.gains
     }
 
-    /// Inverse gains `1/α_k`.
+    /// Returns the inverse gains `1/α_k`.
     pub(crate) fn inverse_gains(&self) -> &[f64] {
         &self.inverse
     }
 
-    /// Weight of each user's cost.
+    /// Returns the weight of each user's cost.
     pub fn weights(&self) -> &[f64] {
         &self.weights
     }
 
-    /// Price factors `1/(w_k α_k)`.
+    /// Returns the price factors `1/(w_k α_k)`.
     pub(crate) fn price_factors(&self) -> &[f64] {
         &self.price_factor
     }
 
-    /// Total budget `X`.
+    /// Returns the total budget `X`.
     pub fn budget(&self) -> f64 {
         self.budget
     }
 
-    /// Cost of a user.
+    /// Returns the cost of a user.
     #[inline]
     pub fn cost_of(&self, user: usize) -> &Cost {
         &self.costs[self.class[user]]
@@ -196,13 +196,13 @@ impl Separable {
         self.weights[user] * self.cost_of(user).value(u)
     }
 
-    /// Minimum amount that serves each user.
+    /// Returns the minimum amount that serves each user.
     pub(crate) fn least(&self) -> impl Iterator<Item = f64> {
         let rows = self.class.iter().zip(&self.inverse);
         rows.map(|(&class, inverse)| self.costs[class].range().0 * inverse)
     }
 
-    /// Number of users.
+    /// Returns the number of users.
     pub fn size(&self) -> usize {
         self.gains.len()
     }

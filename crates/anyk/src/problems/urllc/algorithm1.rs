@@ -92,7 +92,7 @@ impl TrainSettings {
         self.recipe.validate()
     }
 
-    /// Widths of the layers of a GNN for each user: inputs, hidden features, output.
+    /// Returns the widths of the layers of a GNN for each user: inputs, hidden features, output.
     pub(crate) fn gnn_widths(&self) -> Vec<usize> {
         [&[self.inputs.count()], &self.hidden[..], &[1]].concat()
     }
@@ -102,12 +102,12 @@ impl TrainSettings {
         self.inputs == UserInputs::Gain && self.hidden[..] == [HIDDEN]
     }
 
-    /// Number of steps in an epoch, which uses each sample of each size once.
+    /// Returns the number of steps in an epoch, which uses each sample of each size once.
     fn steps_per_epoch(&self) -> u64 {
         (self.samples.div_ceil(self.recipe.batch) * self.train_k.len()) as u64
     }
 
-    /// Number of steps of the whole training run.
+    /// Returns the number of steps of the whole training run.
     pub fn steps(&self) -> u64 {
         self.recipe.steps.unwrap_or_else(|| self.recipe.epochs * self.steps_per_epoch())
     }
@@ -196,7 +196,7 @@ impl Algorithm1 {
         }
     }
 
-    /// Unit of the bandwidth outputs of M-GNN and FNN, Hz.
+    /// Returns the unit of the bandwidth outputs of M-GNN and FNN, Hz.
     pub fn unit_hz(&self) -> f64 {
         self.unit_hz
     }
@@ -251,8 +251,8 @@ fn qos_of(system: &System, settings: &TrainSettings) -> Result<Qos, Invalid> {
     system.qos(ServiceClass { epsilon: settings.epsilon_d, ..system.service() })
 }
 
-/// Typical bandwidth of a user, Hz, as the unit of outputs without a size law. It is the bandwidth that a user in the
-/// middle of the road needs at equal power, averaged over the training sizes.
+/// Returns the typical bandwidth of a user, Hz, as the unit of outputs without a size law. It is the bandwidth that a
+/// user in the middle of the road needs at equal power, averaged over the training sizes.
 fn unit_hz(system: &System, qos: &Qos, sizes: &[usize]) -> Result<f64, TrainError> {
     let required = RequiredBandwidth::new(qos.clone());
     let road = system.road();
@@ -273,8 +273,8 @@ fn unit_hz(system: &System, qos: &Qos, sizes: &[usize]) -> Result<f64, TrainErro
 /// Input of a user at the edge of the paper's cell, rounded down.
 const EDGE: f64 = 1.1;
 
-/// Difference between the smallest input of a cell and that of the paper's cell; at most 0. Larger cells have
-/// weaker users, and features that must be linear for every input start lower by this amount.
+/// Returns the difference between the smallest input of a cell and that of the paper's cell; at most 0. Larger cells
+/// have weaker users, and features that must be linear for every input start lower by this amount.
 fn shift(system: &System) -> f64 {
     let edge = system.path_loss().gain(system.road().cell_radius_m);
     (scaled_gain(edge) - EDGE).min(0.0)
@@ -390,8 +390,8 @@ fn initialize_dense(settings: &TrainSettings, network: usize, rng: &mut ChaCha8R
     parameters
 }
 
-/// Fully connected network of the FNN method, with one input and one output per user of the largest cell. The
-/// output is taken before softmax or softplus.
+/// Returns the fully connected network of the FNN method, with one input and one output per user of the largest cell.
+/// The output is taken before softmax or softplus.
 pub(crate) fn fnn_network(settings: &TrainSettings) -> Dense {
     let users = settings.train_k.iter().copied().max().unwrap_or(1);
     let mut widths = vec![users];

@@ -82,27 +82,27 @@ impl CellByClass {
         });
     }
 
-    /// Minimum total power that could serve every user, W.
+    /// Returns the minimum total power that could serve every user, W.
     pub(crate) fn least_power_w(&self) -> f64 {
         self.least_w.iter().sum()
     }
 
-    /// Power above the minimum at the price of the last call, W.
+    /// Returns the power above the minimum at the price of the last call, W.
     pub(crate) fn over_power_w(&self) -> f64 {
         self.over_w.iter().sum()
     }
 
-    /// Minimum power of each user, W, and the user's index in the problem.
+    /// Returns the minimum power of each user, W, and the user's index in the problem.
     pub(crate) fn needs(&self) -> Vec<(f64, usize)> {
         self.least_w.iter().copied().zip(self.order.iter().copied()).collect()
     }
 
-    /// Indices of the users in the problem, in the order of the responses.
+    /// Returns the indices of the users in the problem, in the order of the responses.
     pub(crate) fn positions(&self) -> &[usize] {
         &self.order
     }
 
-    /// Curves of the classes, and the number of users in each.
+    /// Returns the curves of the classes, and the number of users in each.
     pub(crate) fn classes(&self) -> impl Iterator<Item = (&Curve, usize)> {
         self.groups.iter().map(|group| (&group.curve, group.end - group.start))
     }
@@ -114,7 +114,7 @@ impl CellByClass {
         }
     }
 
-    /// First guess of `ln ν` (ν in Hz/W) if every user has the same share `e^ln_excess` above the minimum.
+    /// Returns the first guess of `ln ν` (ν in Hz/W) if every user has the same share `e^ln_excess` above the minimum.
     pub(crate) fn price_at_share(&self, ln_excess: f64) -> f64 {
         let mut guess = 0.0;
         for Group { curve, start, end } in &self.groups {

@@ -12,17 +12,17 @@ pub trait CellPolicy: Clone {
     /// Returns an allocator with its own buffers. Clones of it share the parameters.
     fn allocator(&self) -> Self::Allocator;
 
-    /// Cell for which the policy was trained.
+    /// Returns the cell for which the policy was trained.
     fn system(&self) -> &System;
 
     /// Returns whether the policy was trained for the fading distribution of its cell rather than on samples of
     /// an unknown one.
     fn knows_fading(&self) -> bool;
 
-    /// Maximum bandwidth of a user in its own class to which the factor of a guarantee widens, Hz.
+    /// Returns the maximum bandwidth of a user in its own class to which the factor of a guarantee widens, Hz.
     fn most_hz(&self) -> Result<f64, ModelError>;
 
-    /// Guarantee from the calibration, if there was one.
+    /// Returns the guarantee from the calibration, if there was one.
     fn guarantee(&self) -> Option<&Guarantee>;
 
     /// Replaces the guarantee without checks.

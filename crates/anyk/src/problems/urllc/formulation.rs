@@ -38,7 +38,7 @@ impl From<UrllcAllocation> for Allocation {
     }
 }
 
-/// Users whose QoS does not hold, with their packet losses.
+/// Returns the users whose QoS does not hold, with their packet losses.
 pub(crate) fn missed(problem: &Urllc, allocation: &UrllcAllocation) -> Vec<Missed> {
     let rows = allocation.power_w.iter().zip(&allocation.bandwidth_hz);
     let users = problem.users().iter().zip(rows).enumerate();
@@ -71,12 +71,12 @@ pub(crate) fn check_range(given: &Allocation, names: &[&'static str]) -> Result<
     Ok(())
 }
 
-/// Logarithms `ln α` of users.
+/// Returns the logarithms `ln α` of users.
 pub(crate) fn features(problem: &Urllc) -> Vec<f64> {
     problem.users().iter().map(|user| user.gain.ln()).collect()
 }
 
-/// Input arrays of the users of a cell.
+/// Returns the input arrays of the users of a cell.
 pub(crate) fn user_inputs(problem: &Urllc) -> Vec<NamedArray> {
     let mut columns = [const { Vec::new() }; 4];
     for user in problem.users() {
@@ -273,7 +273,7 @@ impl Formulation for Urllc {
     }
 }
 
-/// One line on the quality of an allocation.
+/// Returns one line on the quality of an allocation.
 fn worth(status: &str, gap: Option<f64>, price: Option<f64>, availability: Option<f64>) -> String {
     match (gap, price, availability) {
         (Some(gap), Some(price), _) => format!(
@@ -297,7 +297,7 @@ fn worth(status: &str, gap: Option<f64>, price: Option<f64>, availability: Optio
     }
 }
 
-/// One line on the changes by certification.
+/// Returns one line on the changes by certification.
 fn certificate_line(facts: &Facts) -> Option<crate::core::TextPart> {
     let Some(Fact::Texts(uncertified)) = facts.get("uncertified") else { return None };
     let count = |name: &str| match facts.get(name) {

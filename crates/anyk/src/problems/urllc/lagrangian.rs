@@ -45,12 +45,12 @@ pub(crate) struct LossUnits {
 }
 
 impl LossUnits {
-    /// Units with the constraint relative to its target.
+    /// Returns the units with the constraint relative to its target.
     pub(crate) fn relative(bandwidth_hz: f64) -> Self {
         Self { bandwidth_hz, constraint: 1.0 }
     }
 
-    /// Units of the paper: MHz, and `e^(−θs) − e^(−θS^E)`.
+    /// Returns the units of the paper: MHz, and `e^(−θs) − e^(−θS^E)`.
     pub(crate) fn raw(qos: &Qos) -> Self {
         let target = (-qos.theta() * qos.effective_bandwidth()).exp();
         Self { bandwidth_hz: 1e6, constraint: target }

@@ -247,8 +247,8 @@ impl Residual {
         (sum / count - 1.0, slope / count)
     }
 
-    /// Relative standard error of the bandwidth at which the mean of `R` over the samples is 0, and how far the
-    /// given bandwidth lies below it.
+    /// Returns the relative standard error of the bandwidth at which the mean of `R` over the samples is 0, and how far
+    /// the given bandwidth lies below it.
     fn errors(&self, x: f64, ln_hz: f64, gains: &[f64]) -> (f64, f64) {
         let (mut sum, mut squares, mut slope) = (0.0, 0.0, 0.0);
         self.each(x, ln_hz, gains, |term, by_bandwidth| {

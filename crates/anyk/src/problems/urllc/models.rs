@@ -90,7 +90,7 @@ trait CellModel: CellPolicy + Stored {
     /// Returns a policy for cells, with options of [`Verb::Allocate`].
     fn in_cells(&self, options: &Options) -> Box<dyn Policy>;
 
-    /// Largest number of users at which the policy was measured, if that matters.
+    /// Returns the largest number of users at which the policy was measured, if that matters.
     fn measured_k(&self) -> Option<usize>;
 
     /// Loss target of the training if it is stricter than the users' own; a base station may code for it.

@@ -78,7 +78,7 @@ impl Networks {
         }
     }
 
-    /// Parameter layouts of the power and the bandwidth network.
+    /// Returns the parameter layouts of the power and the bandwidth network.
     fn layouts(&self) -> [Vec<(String, Vec<usize>)>; 2] {
         match self {
             Self::Gnn { power, bandwidth } => [power.layout(), bandwidth.layout()],
@@ -140,17 +140,17 @@ impl LearnedPolicy {
         Ok(Self { record, system, networks, power, bandwidth, law })
     }
 
-    /// Parameters of the power network.
+    /// Returns the parameters of the power network.
     pub fn power_parameters(&self) -> &[f64] {
         &self.power
     }
 
-    /// Parameters of the bandwidth network.
+    /// Returns the parameters of the bandwidth network.
     pub fn bandwidth_parameters(&self) -> &[f64] {
         &self.bandwidth
     }
 
-    /// Outer function; only for P-GNN.
+    /// Returns the outer function; only for P-GNN.
     pub fn law(&self) -> Option<&BandwidthLaw> {
         self.law.as_ref()
     }
@@ -287,7 +287,7 @@ struct PlainBuffers {
 }
 
 impl LearnedAllocator {
-    /// Policy that this allocator runs.
+    /// Returns the policy that this allocator runs.
     pub fn policy(&self) -> &LearnedPolicy {
         &self.policy
     }

@@ -213,12 +213,12 @@ impl PricePolicy {
         self
     }
 
-    /// Parameters of the network.
+    /// Returns the parameters of the network.
     pub fn parameters(&self) -> &[f64] {
         &self.parameters
     }
 
-    /// Bandwidth function that was learned from samples of fading, if the distribution is unknown.
+    /// Returns the bandwidth function that was learned from samples of fading, if the distribution is unknown.
     pub fn bandwidth(&self) -> Option<&SampledBandwidth> {
         self.learned.as_ref().map(|learned| &learned.bandwidth)
     }
@@ -242,7 +242,7 @@ impl PricePolicy {
         Self::new(record, self.parameters.clone(), self.bandwidth().cloned())
     }
 
-    /// Responses of a cell's classes, in the order of the classes.
+    /// Returns the responses of a cell's classes, in the order of the classes.
     pub fn responses(&self, problem: &Urllc) -> Vec<ClassResponse> {
         let antennas = problem.antennas();
         let PriceRecord { training, scaling, .. } = &self.record;
@@ -377,7 +377,7 @@ pub struct PriceAllocator {
 }
 
 impl PriceAllocator {
-    /// Policy that this allocator runs.
+    /// Returns the policy that this allocator runs.
     pub fn policy(&self) -> &PricePolicy {
         &self.policy
     }
@@ -424,7 +424,7 @@ impl PriceAllocator {
         &mut self.certifier
     }
 
-    /// Logarithm of the price of power in the last cell.
+    /// Returns the logarithm of the price of power in the last cell.
     pub fn ln_price(&self) -> f64 {
         self.split.ln_price()
     }

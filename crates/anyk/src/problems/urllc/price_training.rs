@@ -242,8 +242,8 @@ struct TrainingClass {
     antennas: u32,
 }
 
-/// Context of a class: logarithms of antennas `N_t`, `κ`, `Q_G⁻¹(ε/2)` and `θS^E`. The margin `M(z, v)` depends
-/// only on these.
+/// Returns the context of a class: logarithms of antennas `N_t`, `κ`, `Q_G⁻¹(ε/2)` and `θS^E`. The margin `M(z, v)`
+/// depends only on these.
 pub(crate) fn context(qos: &Qos, antennas: u32) -> [f64; CONTEXT] {
     [
         f64::from(antennas).ln(),

@@ -143,7 +143,7 @@ pub(crate) static ANSWER_FIELDS: &[&str] = &[
     "price",
 ];
 
-/// Switch that leaves out the checks of answers.
+/// Returns the switch that leaves out the checks of answers.
 pub(crate) fn no_check() -> OptionSpec {
     OptionSpec::new(
         "no-check",

@@ -90,7 +90,7 @@ pub(crate) fn validation_set(
     Ok(set)
 }
 
-/// Means over the numbers of users.
+/// Returns the means over the numbers of users.
 pub(crate) fn mean_metrics(results: &[SizeResult]) -> ModelMetrics {
     let count = results.len() as f64;
     ModelMetrics {

@@ -36,7 +36,7 @@ impl BandPricePolicy {
         Ok(Self(policy.0.with_metrics(metrics)))
     }
 
-    /// Cell for which the policy was trained.
+    /// Returns the cell for which the policy was trained.
     pub fn system(&self) -> &System {
         self.0.system()
     }

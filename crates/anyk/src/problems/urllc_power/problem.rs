@@ -108,7 +108,7 @@ fn budgets() -> [OptionSpec; 2] {
     ]
 }
 
-/// Options that a record may set: those of the cell, and both budgets.
+/// Returns the options that a record may set: those of the cell, and both budgets.
 fn parameters() -> Vec<(Parameter, Vec<String>)> {
     let mut all = CELL.parameters();
     let names = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect::<Vec<String>>();

@@ -93,24 +93,24 @@ impl UrllcPower {
         Self { cell: self.cell.subset(indices), ..*self }
     }
 
-    /// Users of the cell with their service classes.
+    /// Returns the users of the cell with their service classes.
     pub fn cell(&self) -> &Urllc {
         &self.cell
     }
 
-    /// Bandwidth budget `B_max`, Hz.
+    /// Returns the bandwidth budget `B_max`, Hz.
     pub fn max_bandwidth_hz(&self) -> f64 {
         self.max_bandwidth_hz
     }
 
-    /// Power budget, W, if there is one.
+    /// Returns the power budget, W, if there is one.
     pub fn max_power_w(&self) -> Option<f64> {
         self.max_power_w
     }
 }
 
 impl UrllcPower {
-    /// Number of users, `K ≥ 1`.
+    /// Returns the number of users, `K ≥ 1`.
     pub fn size(&self) -> usize {
         self.cell.users().len()
     }

@@ -34,7 +34,7 @@ impl LinkField {
     /// All fields.
     pub const ALL: [Self; 3] = [Self::Weights, Self::Noise, Self::MaxPower];
 
-    /// Name of the field in files.
+    /// Returns the name of the field in files.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Weights => "weights",

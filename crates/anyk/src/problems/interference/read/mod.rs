@@ -193,7 +193,7 @@ fn check_shape(shape: &[u64]) -> Result<(), NpyError> {
     Ok(())
 }
 
-/// Number of matrices in an array of a shape; two axes mean one matrix.
+/// Returns the number of matrices in an array of a shape; two axes mean one matrix.
 fn instances(shape: &[usize]) -> usize {
     if let [instances, _, _] = *shape { instances } else { 1 }
 }
