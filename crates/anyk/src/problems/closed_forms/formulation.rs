@@ -82,7 +82,7 @@ fn report(
                     "the rate of {met:.2} % of users is met; {gap:+.3} % compared with the optimum"
                 )
             }
-            None => "the power cannot serve every user, see `anyk solve`".to_owned(),
+            None => "the power budget cannot serve every user; see `anyk solve`".to_owned(),
         }
     };
     facts.extend(&given.facts);

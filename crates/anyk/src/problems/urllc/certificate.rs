@@ -25,8 +25,8 @@ impl Certificate {
     }
 }
 
-/// Returns the bandwidth up to which any bandwidth of at least `b(u)` meets the QoS. Under a largest spectral
-/// efficiency, `M` may have more than one maximum, so that nothing follows from `b(u)`.
+/// Returns the largest bandwidth, Hz, up to which every bandwidth of at least `b(u)` meets the QoS. Returns 0 under a
+/// largest spectral efficiency: `M` may then have several maxima, so `b(u)` proves nothing about larger bandwidths.
 fn sufficient_up_to_hz(bandwidth: &KnownBandwidth) -> f64 {
     match bandwidth.qos().max_spectral_efficiency() {
         None => bandwidth.max_bandwidth_hz(),
@@ -48,7 +48,8 @@ pub struct Certifier {
 }
 
 impl Certifier {
-    /// Prepares the bandwidth functions of a cell's classes. Returns `false` if they are those of the last cell.
+    /// Prepares the bandwidth functions of a cell's classes. Returns `false` if the last cell had the same classes, so
+    /// nothing changed.
     pub fn prepare(&mut self, problem: &Urllc) -> bool {
         let classes = problem.classes();
         let same = |(known, (service, qos)): (&KnownBandwidth, (&ServiceClass, &Qos))| {

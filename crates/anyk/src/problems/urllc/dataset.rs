@@ -40,7 +40,7 @@ impl<'a> Outer<'a> {
     }
 }
 
-/// Sample of a step, and the index of its first fading state in use.
+/// Sample of a step, and the index of the first fading state that the step uses.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Pick {
     pub(crate) index: u32,

@@ -59,7 +59,7 @@ pub(crate) fn missed(problem: &Urllc, allocation: &UrllcAllocation) -> Vec<Misse
         .collect()
 }
 
-/// Rejects amounts of users outside any sensible range.
+/// Rejects amounts that are negative, not finite or larger than the judge accepts.
 pub(crate) fn check_range(given: &Allocation, names: &[&'static str]) -> Result<(), Error> {
     for (name, values) in names.iter().zip(&given.amounts) {
         let unfit = |value: &f64| !(0.0..=MOST_AMOUNT).contains(value);
@@ -127,7 +127,7 @@ pub(crate) fn details(
     ])
 }
 
-/// Adds one line for each value outside the training ranges of a model, and one about what to do.
+/// Adds one line for each value outside the training ranges of a model, and one that says what to do.
 pub(crate) fn outside_lines(problem: &str, facts: &Facts, text: &mut Text) {
     let Some(Fact::Texts(all)) = facts.get("out_of_range") else { return };
     if all.is_empty() {
@@ -139,9 +139,9 @@ pub(crate) fn outside_lines(problem: &str, facts: &Facts, text: &mut Text) {
     ));
 }
 
-/// Channel uses in a frame from which the normal approximation is meant to hold.
+/// Minimum number of channel uses in a frame for which the normal approximation is meant to hold.
 const LEAST_USES: f64 = 100.0;
-/// Spectral efficiency up to which modems follow the rate formula, bit/s/Hz: a little more than 256-QAM has.
+/// Maximum spectral efficiency at which modems follow the rate formula, bit/s/Hz: slightly above that of 256-QAM.
 const MOST_EFFICIENCY: f64 = 8.0;
 
 /// Returns a warning if some user is outside the range of the rate formula, with the fewest channel uses and the largest
@@ -290,14 +290,14 @@ fn worth(status: &str, gap: Option<f64>, price: Option<f64>, availability: Optio
                     "total bandwidth {:.2} % above the exact optimum",
                     100.0 * gap / (1.0 - gap)
                 ),
-                None => "the power cannot serve every user, see `anyk solve`".to_owned(),
+                None => "the power budget cannot serve every user; see `anyk solve`".to_owned(),
             };
             format!("{status}: the QoS of {met:.2} % of users is met; {beside}")
         }
     }
 }
 
-/// Returns one line on the changes by certification.
+/// Returns one line on the changes that certification made.
 fn certificate_line(facts: &Facts) -> Option<crate::core::TextPart> {
     let Some(Fact::Texts(uncertified)) = facts.get("uncertified") else { return None };
     let count = |name: &str| match facts.get(name) {

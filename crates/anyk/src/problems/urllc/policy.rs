@@ -102,7 +102,10 @@ impl LearnedPolicy {
             guarantee.validate()?;
         }
         if !(record.unit_hz > 0.0 && record.unit_hz.is_finite()) {
-            return Err(ModelError::Content(format!("unit_hz is {}", record.unit_hz)));
+            return Err(ModelError::Content(format!(
+                "unit_hz is {}, expected a positive number",
+                record.unit_hz
+            )));
         }
         let law = match (training.method, &record.law, law) {
             (Method::PGnn, Some(shape), Some(parameters)) => {
@@ -155,7 +158,8 @@ impl LearnedPolicy {
         self.law.as_ref()
     }
 
-    /// Describes the gains of a cell that are outside the range of the training road. Empty if there are none.
+    /// Describes the gains of a cell that are outside the range of the training road. Returns an empty list if there
+    /// are none.
     pub fn out_of_range(&self, problem: &Urllc) -> Vec<String> {
         let (road, path_loss) = (self.system.road(), self.system.path_loss());
         let ends = [road.cell_radius_m, road.min_distance_m].map(|d| path_loss.gain(d));
@@ -252,8 +256,8 @@ pub struct LearnedAllocator {
     gains: Vec<f64>,
 }
 
-/// Factor on the bandwidths of a calibrated policy, limited to the bandwidth beyond which more would harm. With
-/// this limit "wide enough" has one threshold, on which the guarantee rests.
+/// Factor on the bandwidths of a calibrated policy. It widens a bandwidth at most to the value beyond which more would
+/// harm. Up to this limit, every bandwidth above one threshold meets the QoS, as the guarantee requires.
 #[derive(Debug, Clone, Copy)]
 struct Widening {
     factor: f64,
@@ -292,8 +296,8 @@ impl LearnedAllocator {
         &self.policy
     }
 
-    /// Computes powers and bandwidths of users with these gains. If the number of users is that of the last cell
-    /// and `allocation` has sufficient capacity, this allocates no memory for the paper's networks.
+    /// Computes the powers and bandwidths of the users with the given gains. For the paper's networks, this allocates
+    /// no memory if the number of users is that of the last cell and `allocation` has sufficient capacity.
     pub fn serve(
         &mut self,
         gains: &[f64],

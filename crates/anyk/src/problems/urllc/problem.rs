@@ -73,7 +73,7 @@ pub static URLLC: About = About {
         },
         PolicyRow {
             name: "equal-power",
-            line: "Equal power for every user, with the exact bandwidth that it needs",
+            line: "Equal power for every user, and the exact bandwidth that each then needs",
             make: |_| Ok(Box::new(EqualPower::default())),
         },
     ],
@@ -207,8 +207,8 @@ impl UrllcProblem {
         Arc::new(Self::new(Cells::of(CellOptions::ALL, system)))
     }
 
-    /// Builds the problem of a model, judged under the fading distribution in the options. Without one, nothing
-    /// is judged if the model was learned from samples.
+    /// Builds the problem of a model, judged under the fading distribution in the options. Without one, answers of a
+    /// model that was learned from samples are not judged.
     pub(super) fn of_model(options: &Options, knows_fading: bool) -> Result<Self, Error> {
         let mut problem = Self::new(Cells::new(CellOptions::ALL, options)?);
         let judge = judge(options, problem.cells.system())?;

@@ -76,8 +76,8 @@ pub fn finish(
     Ok(make(mean_metrics(&results))?)
 }
 
-/// Returns the cells on which a policy is measured after training, or an error if none can be served. Called
-/// before a training run, it finds this error early.
+/// Returns the cells on which a policy is measured after training, or an error if none can be served. Call it before a
+/// training run to find this error early.
 pub(crate) fn validation_set(
     system: &System,
     fading: Option<&Arc<FadingQuadrature>>,

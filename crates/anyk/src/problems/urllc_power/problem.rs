@@ -78,7 +78,7 @@ pub static URLLC_POWER: About = About {
         },
         PolicyRow {
             name: "equal-bandwidth",
-            line: "Equal bandwidth for every user, with the exact power that it needs",
+            line: "Equal bandwidth for every user, and the exact power that each then needs",
             make: |_| Ok(Box::new(EqualBand::default())),
         },
     ],
