@@ -607,7 +607,7 @@ fn what_is_missing_counts_as_not_served() {
     let row = &all[5]["summary"][0];
     assert_eq!((&row["instances"], &row["failed"]), (&5.into(), &4.into()), "{row}");
     assert_eq!(row["availability"], 0.2, "{row}");
-    let words = "K = 2: availability covers 5 of 5 instances; 4 of them have no allocation that can be checked";
+    let words = "K = 2: availability covers 5 of 5 instances; 4 of the 5 have no allocation that can be checked";
     assert!(outcome.stdout.contains(words), "{}", outcome.stdout);
     // Networks of links, which may also have names.
     let network = "\"gains\":[[1,0.1],[0.2,1]],\"site\":7}\n";
@@ -697,7 +697,7 @@ fn what_cannot_be_compared_is_refused() {
         ),
         (&["evaluate", "optimum", "--problem", "urllc", "--k", "-1,2"], "expected numbers"),
         (&["evaluate", "optimum", "--problem", "urllc", "--k", "3-1"], "expected numbers"),
-        (&["evaluate", "wmmse", "--problem", "urllc"], "expected a model's file"),
+        (&["evaluate", "wmmse", "--problem", "urllc"], "expected a model file"),
         (&["evaluate", "optimum", "--problem", "urllc", "--seeds", "1..x"], "expected numbers"),
         (&["evaluate", "optimum", "--problem", "urllc", "--timeout", "0"], "seconds"),
         (&["evaluate", "no-such-file"], "no-such-file"),
