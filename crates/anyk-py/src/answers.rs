@@ -93,7 +93,7 @@ fn no_attribute(py: Python<'_>, what: &str, about: &'static About, name: &str) -
     PyAttributeError::new_err(format!("{text}{}", hint(py, name, known)))
 }
 
-/// Returns what `anyk._show` makes of an object: `text` or `html`.
+/// Returns the text that `anyk._show` builds for an object; `how` is `text` or `html`.
 pub(crate) fn shown<'py>(of: &Bound<'py, PyAny>, how: &str) -> PyResult<Bound<'py, PyAny>> {
     of.py().import("anyk._show")?.call_method1(how, (of,))
 }
@@ -463,7 +463,7 @@ impl Allocations {
     }
 
     /// Return an amount of all cells: an array with one row per cell if all cells have the same number of users,
-    /// otherwise a list of arrays. With `total_` before its name, return its sum in each cell.
+    /// otherwise a list of arrays. With the prefix `total_`, return the sum of the amount in each cell.
     fn __getattr__<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
         let summed = name.strip_prefix("total_").and_then(|name| self.column(py, name).ok());
         if let Some((column, values)) = summed {

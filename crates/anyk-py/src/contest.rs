@@ -166,8 +166,8 @@ enum Given {
 }
 
 /// Compares policies on the same instances and returns the comparison as JSON. `policies` has pairs of a name and a
-/// policy: the name of a baseline, a `Model`, or `(function, batch)`. The instances are random ones of a problem or
-/// like `template`, a user-defined one; or they are the given `cells`.
+/// policy: the name of a baseline, a `Model`, or `(function, batch)`. The instances are the given `cells`,
+/// random instances of a problem, or random instances that resemble `template`, a user-defined problem.
 #[pyfunction]
 #[allow(clippy::too_many_arguments)]
 pub(crate) fn evaluate(
@@ -331,7 +331,7 @@ fn amount_of(py: Python<'_>, about: &core::About, quantity: &str) -> PyResult<us
     })
 }
 
-/// Runs a policy on given instances. Returns the samples of those sizes that have enough, and the number of sizes that
+/// Runs a policy on given instances. Returns the samples for each K that has enough of them, and the number of K that
 /// have too few.
 fn sampled(
     policy: &mut dyn Policy,
@@ -357,9 +357,9 @@ fn sampled(
     });
     if by_size.len() < 2 {
         return Err(Error::Array(format!(
-            "the cells have too few different numbers of users for a size law. It needs 2 different K with at least \
-             {FEWEST_INSTANCES} cells and {FEWEST_SAMPLES} users each; {} of {all} have that many. Add cells, or leave \
-             out `cells` to diagnose the policy on random ones",
+            "a size law needs at least two values of K, each with at least {FEWEST_INSTANCES} cells and \
+             {FEWEST_SAMPLES} users in total; {} of {all} values have enough. Add cells, or leave out `cells` to \
+             diagnose the policy on random cells",
             by_size.len()
         )));
     }

@@ -95,7 +95,7 @@ pub(crate) struct Watch {
     done: AtomicU64,
     /// Name and number of parts of the current stage.
     of: Mutex<(String, u64)>,
-    /// Messages that were not shown yet.
+    /// Messages that have not been shown.
     told: Mutex<VecDeque<String>>,
     /// Channel to the caller's thread; `None` once the caller accepts no more calls.
     questions: Mutex<Option<Sender<Question>>>,
