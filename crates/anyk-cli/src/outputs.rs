@@ -1,8 +1,8 @@
 //! Output files: the rule that decides which existing files a command may overwrite.
 //!
-//! A command never overwrites its own input. It overwrites any other existing file only with `--force`, with two
-//! exceptions: a model may replace a model with a valid checksum, and a report may replace a file whose
-//! current checksum is in the manifest of the folder.
+//! A command never overwrites its own input. It overwrites any other existing file only with `--force`. There are two
+//! exceptions: a model may replace a model with a valid checksum, and a report may replace a file whose current
+//! checksum is in the manifest of the folder.
 
 use std::collections::BTreeMap;
 use std::fs;

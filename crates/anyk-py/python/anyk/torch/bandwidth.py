@@ -47,8 +47,8 @@ class RequiredBandwidth(nn.Module):
     """Minimum bandwidth ``b(u)`` that meets the QoS at a received power ``u = αP``.
 
     The result is rounded up as in ``anyk.required_bandwidth`` and is differentiable once. ``b`` is decreasing and
-    convex, and has a vertical tangent at ``u_min``, the smallest received power that some bandwidth can serve. Below ``u_min``
-    the module returns ``b(u_min)`` with gradient 0; :meth:`serves` distinguishes the two cases.
+    convex, and has a vertical tangent at ``u_min``, the smallest received power that some bandwidth can serve. Below
+    ``u_min``, the module returns ``b(u_min)`` with gradient 0; :meth:`serves` distinguishes the two cases.
 
     A power that was rounded to single precision can fail the feasibility check. If you want to check allocations,
     compute them in double precision from the offsets of the price layer onwards.
