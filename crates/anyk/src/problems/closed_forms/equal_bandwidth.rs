@@ -32,7 +32,7 @@ pub struct CommonAllocation {
 }
 
 impl EqualBandwidth {
-    /// Builds the problem for users with these gains and a rate `s_0`, bit/s, with the system's power budget.
+    /// Builds the problem for users with the given gains and a rate `s_0`, bit/s, and with the system's power budget.
     pub fn new(
         system: &System,
         rate_bps: f64,

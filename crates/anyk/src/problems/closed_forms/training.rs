@@ -34,7 +34,7 @@ pub enum ClosedForm {
 }
 
 impl ClosedForm {
-    /// Returns the name of its problem.
+    /// Returns the name of the problem.
     pub fn name(self) -> &'static str {
         match self {
             Self::QosPower { .. } => "qos-power",
@@ -54,7 +54,7 @@ fn name_in_files(output: Output) -> String {
     name.to_owned()
 }
 
-/// Settings of a training run: equal settings and seeds give equal parameters, bit for bit.
+/// Settings of a training run. Equal settings, including the seed, give equal parameters, bit for bit.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ClosedFormSettings {
@@ -136,7 +136,8 @@ impl ClosedFormSettings {
                     return fail("method", self.method.name().into(), expected);
                 }
                 if self.output != Output::Elementwise(Activation::Identity) {
-                    let expected = "none for (P5), whose powers do not share a budget";
+                    let expected = "elementwise, with the identity as the activation: the powers of (P5) do not \
+                                    share a budget";
                     return fail("output", name_in_files(self.output), expected);
                 }
             }
@@ -258,7 +259,7 @@ pub fn train_networks(
         cells.iter().flatten().map(|&gain| f(gain.ln())).sum::<f64>() / count
     };
     let mean_ln_gain = mean_of(&|ln_gain| ln_gain);
-    // The gains of one user, or of users at one point, have no deviation.
+    // The gains of one user, or of users at one point, have a deviation of 0.
     let variance = mean_of(&|ln_gain| (ln_gain - mean_ln_gain).powi(2)).max(1e-6);
     let mut scaling = Scaling { mean_ln_gain, deviation_ln_gain: variance.sqrt(), unit_w: 1.0 };
     let features = |gains: &[f64], scaling: &Scaling| -> Vec<f64> {

@@ -17,7 +17,7 @@ pub enum LinkMethod {
     Fplinq,
     /// Schedule by switching links on, the strongest first.
     Greedy,
-    /// The best schedule.
+    /// Best schedule, by branch and bound.
     Exact,
 }
 
@@ -27,7 +27,7 @@ impl LinkMethod {
         ("wmmse", "Local optimum of the powers by WMMSE", Self::Wmmse),
         ("fplinq", "Schedule by fractional programming", Self::Fplinq),
         ("greedy", "Schedule by switching links on, the strongest first", Self::Greedy),
-        ("exact", "The best schedule, for at most 20 links", Self::Exact),
+        ("exact", "Best schedule, for at most 20 links", Self::Exact),
     ];
 }
 
@@ -38,10 +38,10 @@ impl LinkMethod {
     }
 }
 
-/// A method with its settings and buffers.
+/// Solver that runs one method, with its settings and buffers.
 #[derive(Debug, Clone)]
 pub struct LinkSolver {
-    /// The method.
+    /// Method that the solver runs.
     pub method: LinkMethod,
     settings: WmmseSettings,
     wmmse: Wmmse,

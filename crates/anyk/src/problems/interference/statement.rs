@@ -1,4 +1,4 @@
-//! Problems (P2-case1) and (P2-D2D): the largest sum rate of links that share a band.
+//! Problems (P2-case1) and (P2-D2D): maximize the sum rate of links that share a band.
 
 use serde::Serialize;
 
@@ -45,9 +45,9 @@ pub struct PowerAssessment {
     /// Weighted sum rate, bit/s/Hz: the objective if links have weights.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub weighted_sum_rate_bits: Option<f64>,
-    /// First-order optimality: the largest step, in units of `P_max`, of a projected gradient step (of the rate
-    /// in nats, with the weights divided by the largest). It is 0 at every stationary point, and thus at every
-    /// local optimum.
+    /// Violation of first-order optimality: the largest change of a power, in units of `P_max`, in one projected
+    /// gradient step (of the rate in nats, with the weights divided by the largest). It is 0 at every stationary point,
+    /// and thus at every local optimum.
     pub kkt_residual: f64,
     /// Largest gain in the objective from switching a single link (to 0 or `P_max`), bit/s/Hz; 0 or negative if
     /// no switch helps.
@@ -55,7 +55,7 @@ pub struct PowerAssessment {
 }
 
 impl Interference {
-    /// Builds a network from gains, the maximum power of each transmitter and the noise power, in one unit.
+    /// Builds a network from gains, the maximum power of each transmitter and the noise power, in the same unit.
     pub fn new(gains: GainMatrix, max_power: f64, noise: f64) -> Result<Self, Invalid> {
         for (name, value) in [("the maximum power", max_power), ("the noise", noise)] {
             if !(value > 0.0 && value.is_finite()) {
@@ -66,7 +66,7 @@ impl Interference {
         Self::of_links(gains, vec![max_power; size], vec![noise; size])
     }
 
-    /// Builds a network with a maximum power and a noise power for each link, in one unit.
+    /// Builds a network with a maximum power and a noise power for each link, in the same unit.
     pub fn of_links(
         gains: GainMatrix,
         max_power: Vec<f64>,

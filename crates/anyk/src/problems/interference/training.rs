@@ -22,7 +22,7 @@ use crate::problems::interference::{Wmmse, fplinq};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum PowerLoss {
-    /// The sum rate itself, without labels.
+    /// Sum rate, without labels.
     SumRate,
     /// Cross-entropy with the powers of WMMSE (100 iterations from full power).
     Wmmse,
@@ -30,7 +30,7 @@ pub enum PowerLoss {
     Fplinq,
 }
 
-/// Settings of a training run: equal settings give equal parameters, bit for bit.
+/// Settings of a training run. Equal settings give equal parameters, bit for bit.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PowerTrainSettings {

@@ -18,10 +18,10 @@ const RESPONSE: usize = 6;
 const RESPONSE_GOAL: f64 = 1e-9;
 const RESPONSE_HALVINGS: u32 = 8;
 
-/// A decreasing, convex cost `c(u)` on `[low, high]`.
+/// Decreasing, convex cost `c(u)` on `[low, high]`.
 ///
-/// Every user gets at least `low` (0 for most costs), since smaller amounts do not serve. If `c(low)` is infinite
-/// or NaN, the range begins slightly above it; see [`Cost::range`]. Beyond `high` the cost counts as constant,
+/// Every user gets at least `low` (0 for most costs), since a smaller amount does not serve a user. If `c(low)` is
+/// infinite or NaN, the range begins slightly above it; see [`Cost::range`]. Beyond `high` the cost counts as constant,
 /// and no user gets more. If the cost stops falling before `high`, the range ends there.
 ///
 /// ```
@@ -99,7 +99,7 @@ pub enum CostError {
         /// Values at the points.
         value: [f64; 3],
     },
-    /// Cost that is the same everywhere.
+    /// Cost that is constant.
     #[error("the cost is {value} from u = {low} to u = {high}, expected a decreasing cost")]
     Constant {
         /// Start of the range.
@@ -109,7 +109,7 @@ pub enum CostError {
         /// Value everywhere.
         value: f64,
     },
-    /// Fewer than two samples, or too many.
+    /// Number of samples that is less than two or too large.
     #[error("there are {0} samples of the cost, expected 2 to 1e6")]
     Count(usize),
     /// Two samples at one point.
@@ -122,7 +122,7 @@ pub enum CostError {
     },
     /// Function with too many bends for a table.
     #[error(
-        "the cost needs more than {most} pieces for an accuracy of 1e-9, expected a smoother one or a shorter range"
+        "the cost needs more than {most} pieces for an accuracy of 1e-9, expected a smoother cost or a shorter range"
     )]
     Rough {
         /// Maximum number of pieces.
@@ -134,8 +134,8 @@ pub enum CostError {
 }
 
 impl Cost {
-    /// Tabulates a function on a range. It evaluates the function at 2,000 to 2 million points, once; for a
-    /// function that is too slow for that, use [`Cost::from_samples`].
+    /// Tabulates a function on a range. Evaluates the function once at each of 2,000 to 2 million points; if that takes
+    /// too long, use [`Cost::from_samples`].
     pub fn from_fn(range: (f64, f64), f: impl Fn(f64) -> f64) -> Result<Self, CostError> {
         Self::from_batched(range, |places, values| {
             for (u, value) in places.iter().zip(values) {
@@ -144,7 +144,7 @@ impl Cost {
         })
     }
 
-    /// Tabulates a function that evaluates many points in one call. It is called a few dozen times.
+    /// Tabulates a function that evaluates many points in one call. Calls the function a few dozen times.
     pub fn from_batched(
         range: (f64, f64),
         f: impl FnMut(&[f64], &mut [f64]),
@@ -153,9 +153,9 @@ impl Cost {
         Self::from_pieces(range.0, found.ends, &found.coefficients, found.errors)
     }
 
-    /// Interpolates samples `(u_i, c_i)` in any order. The cost passes through all of them. Between two samples
-    /// it consists of two parabolas, and its slope at a sample lies between the slopes of the lines to both
-    /// neighbours. See [`Cost::between_samples`] for how far another convex cost through the same samples may be.
+    /// Interpolates samples `(u_i, c_i)` in any order. The cost passes through all of them. Between two samples it
+    /// consists of two parabolas, and its slope at a sample lies between the slopes of the lines to both neighbours.
+    /// [`Cost::between_samples`] bounds the difference to other convex costs through the same samples.
     pub fn from_samples(samples: &[(f64, f64)]) -> Result<Self, CostError> {
         let found = samples::interpolate(samples)?;
         let mut cost = Self::from_pieces(found.low, found.ends, &found.coefficients, found.errors)?;
@@ -303,8 +303,8 @@ impl Cost {
         (value - self.errors[piece], value + self.errors[piece])
     }
 
-    /// Returns the distance at which the value clearly differs from a tangent: `c''·d²` is a few times the error. At
-    /// most the width of the piece.
+    /// Returns the distance at which the value clearly differs from a tangent: `c''·d²` is a few times the error. The
+    /// distance is at most the width of the piece.
     #[inline]
     pub(crate) fn clear_distance(&self, piece: usize) -> f64 {
         self.clear[piece]

@@ -1,8 +1,8 @@
 //! Enclosure of a convex, decreasing function between the points at which it was evaluated.
 //!
 //! Between two neighbouring points, a convex function lies below their chord and above the extensions of the next
-//! chords on both sides. The three lines form a triangle. Its height bounds what is unknown about the function,
-//! kinks included:
+//! chords on both sides. The three lines form a triangle. The height of the triangle bounds the uncertainty about the
+//! function, even if the function has kinks:
 //!
 //! ```text
 //! height = h·l·r / (l + r),   l = s − s_left,   r = s_right − s,

@@ -12,10 +12,10 @@ use crate::problems::separable::cost::{COST, MOST};
 use crate::problems::separable::tabulation::check_shape;
 
 const MOST_SAMPLES: usize = 1_000_000;
-/// Distance up to which two samples count as one point: absolute, and relative to the point.
+/// Distance up to which two samples count as one point: the absolute part, and the part relative to the point.
 const CLOSEST: (f64, f64) = (1e-100, 1e-15);
 
-/// Maximum distance of a sample from the convex function (rounding), as a share of the largest value.
+/// Maximum distance of a sample from the convex function, due to rounding, as a share of the largest value.
 const MOVED: f64 = 1e-10;
 
 /// Data of a table.
@@ -79,7 +79,7 @@ pub(crate) fn interpolate(samples: &[(f64, f64)]) -> Result<Found, CostError> {
     Ok(Found { low, ends, coefficients, errors, between: between(&points, &lines) })
 }
 
-/// Returns the values at the samples and slopes of the lines between them, convex and never increasing. If rounding
+/// Returns the values at the samples and the slopes of the lines between them, convex and never increasing. If rounding
 /// leaves adjacent lines in the wrong order, one line from the first of their samples to the last replaces them.
 fn in_order(points: &[(f64, f64)]) -> Result<(Vec<f64>, Vec<f64>), CostError> {
     // First sample, width and change of value of each line.

@@ -31,18 +31,18 @@ pub struct SeparableSolution {
     pub amounts: Vec<f64>,
     /// Objective `Σ c_k(α_k x_k)`.
     pub objective: f64,
-    /// Dual variable of the budget: the saving from one more unit. 0 if the budget is not used up.
+    /// Dual variable of the budget: the saving from one more unit. It is 0 if the budget is not used up.
     pub price: f64,
     /// Bound on `(objective − optimum) / (|objective| + price·X)`; the objective itself may be 0.
     pub duality_gap: f64,
-    /// Number of users at the end of their cost's range who would take more at this price. If the range does not
-    /// end where the cost itself ends, a longer range gives another answer.
+    /// Number of users at the end of their cost's range who would take more at this price. If the cost itself continues
+    /// beyond its range, a longer range gives another answer.
     pub at_end: usize,
     /// Number of trial prices.
     pub iterations: u32,
 }
 
-/// Solver that keeps its buffers. Reuse it: after the first solve of a size, it does not allocate memory.
+/// Solver that keeps its buffers. Reuse it: after the first instance of a size, it does not allocate memory.
 #[derive(Debug, Clone, Default)]
 pub struct SeparableSolver {
     over: Vec<f64>,
@@ -76,8 +76,8 @@ impl SeparableSolver {
         self.finish(problem, found.price, solution);
     }
 
-    /// Splits the budget at the price at which the users' amounts add up to it. `respond` returns a user's amount
-    /// at the user's own price and the derivative with respect to that price. `None` if the budget does not cover
+    /// Splits the budget at the price at which the users' amounts add up to it. `respond` returns a user's amount at
+    /// the user's own price and the derivative with respect to that price. Returns `None` if the budget does not cover
     /// every user's minimum.
     pub(super) fn split(
         &mut self,

@@ -7,19 +7,20 @@ use crate::invalid::Invalid;
 use crate::problems::separable::Cost;
 use crate::tolerance;
 
-/// One budget for users whose costs are decreasing and convex in their amounts:
+/// Division of one budget among users whose costs are decreasing and convex in their amounts:
 ///
 /// ```text
 /// min  Σ_k w_k c_k(α_k x_k)     s.t.   Σ_k x_k ≤ X,   x ≥ 0
 ///  x
 /// ```
 ///
-/// The weights `w_k` are 1 unless [`Separable::with_weights`] sets them. Water-filling, from a function:
+/// The weights `w_k` are 1 unless [`Separable::with_weights`] sets them. This example solves water-filling, with the
+/// cost as a function:
 ///
 /// ```
 /// use std::sync::Arc;
 /// use anyk::problems::separable::{Cost, Separable, SeparableSolver};
-/// // The largest sum rate over channels with these gains, with a power of 2.
+/// // Maximize the sum rate over channels with these gains, with a total power of 2.
 /// let gains = [3.0, 1.0, 0.2];
 /// let range = (0.0, Separable::reach(&gains, 2.0));
 /// let cost = Arc::new(Cost::from_fn(range, |u| -u.ln_1p())?);
@@ -130,7 +131,7 @@ impl Separable {
         Self::new(vec![cost], gains.into_iter().map(|gain| (gain, 0)), budget)
     }
 
-    /// Returns the largest `u = αx` that any user can get, and up to which a cost must be known.
+    /// Returns the largest `u = αx` that any user can get. A cost must be known up to this value.
     pub fn reach(gains: &[f64], budget: f64) -> f64 {
         budget * gains.iter().fold(0.0, |most: f64, gain| most.max(*gain))
     }

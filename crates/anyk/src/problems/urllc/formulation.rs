@@ -94,7 +94,7 @@ pub(crate) fn work(problem: &Urllc) -> usize {
     problem.users().len() + 5_000 * problem.classes().len()
 }
 
-/// Powers, bandwidths and packet losses of users for a report.
+/// Returns the powers, bandwidths and packet losses of users for a report.
 pub(crate) fn details(
     problem: &Urllc,
     allocation: &UrllcAllocation,

@@ -94,7 +94,8 @@ trait CellModel: CellPolicy + Stored {
     /// it.
     fn measured_k(&self) -> Option<usize>;
 
-    /// loss target of the training if it is stricter than that of the users. A base station may code for this target.
+    /// Returns the loss target of the training if it is stricter than that of the users. A base station may code for
+    /// this target.
     fn coded_epsilon(&self) -> Option<f64>;
 
     /// Returns the judge for a measurement. A policy that was learned from samples needs one in the options.

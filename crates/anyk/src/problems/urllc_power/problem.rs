@@ -18,8 +18,8 @@ const STATEMENT: &str = "  min   Σ_k P_k
   P,B
   s.t.  C^E_k(α_k P_k, B_k) ≥ S^E_k  for each user k,  Σ_k B_k ≤ B_max
 
-The mirror image of urllc: the band is given, and power is scarce. If you also set `max_power_dbm`, the answer says \
-whether all users fit and, if not, which is the largest set that does.";
+In contrast to urllc, the band is given, and power is scarce. If you also set `max_power_dbm`, the answer says \
+whether all users can be served and, if not, names the largest set of users that can be.";
 
 const INPUT: &str = "\
 The input is a list of users, as for urllc:

@@ -14,7 +14,8 @@ use crate::tolerance;
 /// P,B
 /// ```
 ///
-/// and, if there is also a power budget, `Σ_k P_k ≤ P_max`, which the minimum power either meets or exceeds.
+/// If there is also a power budget, `Σ_k P_k ≤ P_max` must hold as well: the cell is infeasible if the minimum power
+/// exceeds the budget.
 #[derive(Debug, Clone)]
 pub struct UrllcPower {
     cell: Urllc,
@@ -33,8 +34,8 @@ pub struct BandAssessment {
     pub bandwidth_excess: f64,
     /// Share of users whose QoS is met.
     pub availability: f64,
-    /// Largest relative violation of the KKT conditions: the whole band must be used unless more would not help,
-    /// each QoS must hold with equality, and bandwidth must save every user the same power.
+    /// Largest relative violation of the KKT conditions: the whole band must be used unless more bandwidth would not
+    /// help, each QoS must hold with equality, and one more Hz must save every user the same power.
     pub kkt_residual: f64,
 }
 
