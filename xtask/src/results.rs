@@ -166,7 +166,7 @@ static PAGES: [Page; 16] = [
 ];
 
 impl Part {
-    /// Name in messages, and of the files in the working folder.
+    /// Returns the name for messages and for files in the working folder.
     fn name(&self) -> String {
         match self {
             Study(name, _) => (*name).to_owned(),

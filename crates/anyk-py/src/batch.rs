@@ -1,4 +1,4 @@
-//! Batches of cells: built from arrays, tables, files and random draws, and parts of them.
+//! Batches of cells, built from arrays, tables, files, random draws or other batches.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use crate::options::known;
 use crate::pickles::{self, Picked, Stored};
 use crate::work::long;
 
-/// Cells of one problem; each cell can have another number of users.
+/// Cells of one problem. The number of users can differ between cells.
 #[pyclass(module = "anyk", frozen, weakref)]
 pub(crate) struct Batch {
     pub(crate) kind: Arc<Kind>,
@@ -251,7 +251,7 @@ impl Rows {
     }
 }
 
-/// Returns the position of an index that may count from the end.
+/// Converts an index to a position; a negative index counts from the end.
 pub(crate) fn place(index: isize, length: usize) -> PyResult<usize> {
     let found =
         if index < 0 { length.checked_add_signed(index) } else { Some(index.unsigned_abs()) };

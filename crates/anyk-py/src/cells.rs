@@ -59,7 +59,7 @@ impl Kind {
         Self::made(about, options).or_raise(py)
     }
 
-    /// Returns the options of the cells of a problem.
+    /// Returns the options that cells of a problem accept.
     pub(crate) fn specs(about: &'static About) -> Vec<OptionSpec> {
         let mut specs = (about.flags)(Verb::Assess);
         specs.extend((about.flags)(Verb::Solve));

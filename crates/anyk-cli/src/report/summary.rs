@@ -135,7 +135,8 @@ fn cautions(sections: &[Section], command: &Command<'_>) -> Vec<String> {
 
 /// Appends one verdict.
 fn push_said(html: &mut String, CitedClaim { table, claim, .. }: CitedClaim<'_>) {
-    // For statements of the paper, the mark repeats the list; for other statements, only the mark shows the verdict.
+    // For statements of the paper, the mark repeats the heading of the list; for others, only the mark shows the
+    // verdict.
     let (class, mark, word) = match claim.holds {
         Holds::Yes => ("yes", "✓", "holds"),
         Holds::Partly => ("partly", "◐", "partly holds"),
