@@ -7,7 +7,7 @@ use anyk::framework::{Chart, Table};
 use super::plot::svg;
 use crate::printable::is_obeyed;
 
-/// Template of the page. Its comments mark where text is inserted; inserted text is escaped, so it contains no comments.
+/// Template of the page. Its comments mark where text is inserted. Inserted text is escaped, so it has no comments.
 const TEMPLATE: &str = include_str!("page.html");
 
 /// Escapes text for an element or a quoted attribute of HTML and SVG.
