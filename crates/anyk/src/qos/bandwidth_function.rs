@@ -6,8 +6,8 @@ use std::sync::Arc;
 use crate::qos::{BandwidthTable, Curve, Qos};
 use crate::tolerance;
 
-/// Required bandwidth `b(u)` for `u ≥ u_min`: decreasing and convex, with a vertical tangent at `u_min`. It is
-/// computed by quadrature ([`KnownBandwidth`]) or learned.
+/// Required bandwidth `b(u)` for `u ≥ u_min`: decreasing and convex, with a vertical tangent at `u_min`. The function
+/// is computed by quadrature ([`KnownBandwidth`]) or learned.
 ///
 /// Its argument is the excess `e = u/u_min − 1`, because next to `u_min` a small change of `u` changes `b` a lot.
 pub trait BandwidthFunction {

@@ -51,8 +51,8 @@ const W_LINEAR: f64 = 1e-7;
 #[derive(Debug, Clone)]
 pub struct BandwidthTable {
     exact: RequiredBandwidth,
-    /// Largest `w` in the table: the end of the curve, or received powers of `e^(w²)` = 43 decades above the
-    /// minimum, more than any accepted config can have. The exact form answers for larger values.
+    /// Largest `w` in the table: the end of the curve, or received powers `e^(w²)` = 43 decades above the minimum,
+    /// which is more than any accepted config can have. Larger values use the exact form.
     w_max: f64,
     ln_uses: Piecewise<CURVE>,
     gamma: Piecewise<CURVE>,
@@ -163,7 +163,7 @@ impl BandwidthTable {
         let ln_v = received_w.ln() + self.exact.qos().ln_energy_scale();
         let rise = ln_v - self.exact.fold().ln_v;
         let w = rise.sqrt();
-        // The condition also holds if w is NaN (too weak) or 0 (infinite slope).
+        // The condition is also true if w is NaN (too weak) or 0 (infinite slope).
         if !(w > 0.0 && w <= self.w_max) {
             return self.exact.at(received_w);
         }
@@ -302,8 +302,8 @@ mod tests {
         system.qos(service).unwrap().with_fading(rule)
     }
 
-    /// Computes by the exact form how much prices fall when the power above the minimum doubles: always more than the
-    /// table says, and for one distribution less than a square root would give.
+    /// Computes by the exact form how much prices fall when the power above the minimum doubles. Checks that they
+    /// always fall by more than the table says and, for one distribution, by less than a square root would give.
     #[test]
     fn prices_fall_as_the_table_says() {
         let paper = ServiceClass::default();
@@ -336,7 +336,8 @@ mod tests {
         assert!(slowest < 0.999 * std::f64::consts::SQRT_2, "{slowest}");
     }
 
-    /// Uses packets of two bits. A rare fading state either determines their bandwidth or does not, so `b` jumps.
+    /// Checks a class with packets of two bits. A rare fading state either determines the bandwidth or does not, so `b`
+    /// jumps.
     #[test]
     fn where_b_is_not_convex_the_table_says_so() {
         let tiny = ServiceClass { epsilon: 1.6e-6, packet_bits: 2.0, arrival_rate: 0.0012 };

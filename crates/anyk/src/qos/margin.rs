@@ -156,7 +156,7 @@ impl Qos {
         Some((self.demand / (self.kappa * ceiling.nats)).ln())
     }
 
-    /// Returns `θS^E`, the margin that is missing without any rate.
+    /// Returns `θS^E`, the margin that is missing at a rate of 0.
     pub(crate) fn demand(&self) -> f64 {
         self.demand
     }
