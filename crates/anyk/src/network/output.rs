@@ -12,7 +12,7 @@ pub enum Output {
     Elementwise(Activation),
     /// Softmax, `y_k = e^{o_k} / Σ_j e^{o_j}`: the outputs sum to 1 and scale as 1/K (paper, eq. (P-case2-equi)).
     Softmax,
-    /// Another normalization, `y_k = s_k / Σ_j s_j` with `s = softplus(o)` (paper, footnote 2).
+    /// Normalization by the sum, `y_k = s_k / Σ_j s_j` with `s = softplus(o)` (paper, footnote 2).
     SumNormalisation,
     /// Product `y_k = softplus(o_k)·f_k` with a pre-trained outer function `f_k = f(x_k, K)` that has the size law
     /// (paper, section IV-B1).

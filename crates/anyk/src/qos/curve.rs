@@ -99,7 +99,7 @@ impl Curve {
 const MANY_CLASSES: usize = 32;
 /// Number of users from which a table saves time.
 const TABLE_USERS: usize = 128;
-/// Maximum number of tables in memory, 25 kB each. When it is reached, all tables are dropped.
+/// Maximum number of tables in memory, 25 kB each. A further table replaces all of them.
 const MAX_TABLES: usize = 4096;
 
 /// Tables by service class. A class can have tables for several cells, because cells may alternate in a stream.

@@ -71,9 +71,9 @@ pub struct Qos {
 }
 
 impl Qos {
-    /// Builds the constraint of `service` in a cell with the bound `D/T_f` on the queueing delay in frames, the
-    /// transmission time `τ` in s, the noise density `N_0` in W/Hz and this fading, without a largest spectral
-    /// efficiency.
+    /// Builds the constraint of `service` in a cell without a largest spectral efficiency. The cell has the bound
+    /// `D/T_f` on the queueing delay in frames, the transmission time `τ` in s, the noise density `N_0` in W/Hz, and
+    /// the given fading.
     pub(crate) fn new(
         service: ServiceClass,
         delay_frames: f64,

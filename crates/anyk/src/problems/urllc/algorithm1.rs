@@ -251,8 +251,8 @@ fn qos_of(system: &System, settings: &TrainSettings) -> Result<Qos, Invalid> {
     system.qos(ServiceClass { epsilon: settings.epsilon_d, ..system.service() })
 }
 
-/// Returns the typical bandwidth of a user, Hz, which is the unit of outputs without a size law: the bandwidth that a
-/// user in the middle of the road needs at equal power, averaged over the training sizes.
+/// Returns the typical bandwidth of a user, Hz, which is the unit of outputs without a size law. A user in the middle
+/// of the road needs this bandwidth at equal power, on average over the training sizes.
 fn unit_hz(system: &System, qos: &Qos, sizes: &[usize]) -> Result<f64, TrainError> {
     let required = RequiredBandwidth::new(qos.clone());
     let road = system.road();

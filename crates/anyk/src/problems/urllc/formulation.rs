@@ -144,8 +144,8 @@ const LEAST_USES: f64 = 100.0;
 /// Maximum spectral efficiency at which modems follow the rate formula, bit/s/Hz: slightly above that of 256-QAM.
 const MOST_EFFICIENCY: f64 = 8.0;
 
-/// Returns a warning if some user is outside the range of the rate formula, with the fewest channel uses and the largest
-/// spectral efficiency.
+/// Returns a warning if some user is outside the range of the rate formula. The warning contains the fewest channel
+/// uses and the largest spectral efficiency of all users.
 pub(crate) fn outside_rate_formula(problem: &Urllc, given: &Allocation) -> Option<String> {
     let rows = problem.users().iter().zip(given.amounts.get(1)?);
     let figures = rows.filter(|(_, hz)| **hz > 0.0).map(|(user, &bandwidth_hz)| {
@@ -158,7 +158,7 @@ pub(crate) fn outside_rate_formula(problem: &Urllc, given: &Allocation) -> Optio
     is_outside.then(|| {
         format!(
             "the rate formula is meant for {LEAST_USES} channel uses or more and {MOST_EFFICIENCY} bit/s/Hz or less; \
-             users have as few as {} and need up to {}",
+             users have as few as {} channel uses and need up to {} bit/s/Hz",
             short(uses),
             short(efficiency)
         )

@@ -34,8 +34,8 @@ pub struct BandAssessment {
     pub bandwidth_excess: f64,
     /// Share of users whose QoS is met.
     pub availability: f64,
-    /// Largest relative violation of the KKT conditions: the whole band must be used unless more bandwidth would not
-    /// help, each QoS must hold with equality, and one more Hz must save every user the same power.
+    /// Largest relative violation of the KKT conditions. The whole band must be used unless more bandwidth would not
+    /// help. Each QoS must hold with equality, and one more Hz must save every user the same power.
     pub kkt_residual: f64,
 }
 
