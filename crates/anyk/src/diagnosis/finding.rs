@@ -14,7 +14,7 @@ pub struct Finding {
     pub diagnosis: Diagnosis,
     /// Comparison with networks, and the recommended one.
     pub recommendation: Recommendation,
-    /// Predicted and measured losses at the largest size of networks trained at a small size; empty until
+    /// Predicted and measured losses, at the largest size, of networks trained at a small size. Empty until
     /// [`Finding::check`] is called.
     pub predictions: Vec<Prediction>,
 }
@@ -42,7 +42,7 @@ impl Finding {
         Self::of(Diagnosis::of_samples(label.to_owned(), samples), samples, train_k, seed)
     }
 
-    /// Returns the size law of a policy that is known only by its samples, and the recommended network, as text.
+    /// Returns the size law of a policy that is known only from samples, and the recommended network, both as text.
     pub fn law_of_rows(label: &str, rows: &[SampleRow]) -> Result<(String, String), Invalid> {
         let finding = Self::of_samples(label, &Samples::from_rows(rows)?, 20, 1);
         Ok((finding.diagnosis.law_text(), finding.recommendation.pair_text()))
@@ -69,8 +69,8 @@ impl Finding {
     }
 
     /// Trains networks at the smaller size of the recommendation, predicts their losses at the larger size, and
-    /// measures them. If another output layer has a clearly smaller loss than the recommended one, it is recommended
-    /// instead.
+    /// measures them. If another output layer has a clearly smaller loss than the recommended output layer, it replaces
+    /// the recommendation.
     pub fn check(&mut self, samples: &Samples, seed: u64) -> Result<(), Error> {
         let sizes = (self.recommendation.from_k, self.recommendation.to_k);
         self.predictions = predict(samples, sizes, seed)?;

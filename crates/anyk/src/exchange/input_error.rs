@@ -45,9 +45,8 @@ impl InputError {
         Self::at(file, "", message.to_string())
     }
 
-    /// Builds an error for JSON that could not be read, with the text near the position. The error counts lines
-    /// from the start of `text`. `before` contains a prefix for the position, and the number of lines before
-    /// `text`.
+    /// Builds an error for JSON that could not be read, with the text near the position. The position of the
+    /// error refers to `text`. In the file, `lines` lines and then `before` precede this text.
     pub(crate) fn json(
         file: &str,
         (before, lines): (&str, usize),
