@@ -250,8 +250,8 @@ impl Cost {
         self.low + self.respond(price).0
     }
 
-    /// Returns a bound on the error of the value, relative to `|c| + |c(high)| − v·c'`. Each piece is evaluated at half
-    /// its distance `v = u − low`, where a cost that ends at 0 is not yet 0.
+    /// Returns a bound on the error of the value, relative to `|c| + |c(high)| − v·c'`. The cost of each piece is taken
+    /// at half the distance `v = u − low` of its end, where a cost that ends at 0 is not yet 0.
     ///
     /// For a function, the bound holds for every convex function that has the same values, up to rounding, at the
     /// points at which this one was evaluated. For samples, it is the rounding error at the samples.

@@ -1,8 +1,8 @@
 //! Exact optimum by dual decomposition on the single budget.
 //!
-//! At a price `ν` of the budget, each user solves its own problem, `−α_k c_k'(α_k x_k) = ν`. A user takes its
-//! minimum if even the first unit is worth less than the price, and its maximum if the last unit is worth more.
-//! The total of all users falls with the price, so one root in one variable remains.
+//! At a price `ν` of the budget, each user solves its own problem, `−α_k c_k'(α_k x_k) = ν`, where `c_k` includes the
+//! weight of the user. A user takes its minimum if even the first unit is worth less than the price, and its maximum if
+//! the last unit is worth more. The total of all users falls with the price, so one root in one variable remains.
 //!
 //! # The certificate
 //!
@@ -29,7 +29,7 @@ pub struct SeparableSolution {
     pub outcome: Outcome,
     /// Amounts `x_k`; empty if infeasible.
     pub amounts: Vec<f64>,
-    /// Objective `Σ c_k(α_k x_k)`.
+    /// Objective `Σ w_k c_k(α_k x_k)`.
     pub objective: f64,
     /// Dual variable of the budget: the saving from one more unit. It is 0 if the budget is not used up.
     pub price: f64,

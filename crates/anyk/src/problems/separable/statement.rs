@@ -57,9 +57,9 @@ pub struct SeparableAssessment {
     pub budget_excess: f64,
     /// Number of users who get less than their minimum.
     pub starved: usize,
-    /// Largest relative violation of the KKT conditions. The marginal value of the budget is equal for all users
-    /// whose amount is between minimum and maximum, at most this value at the maximum and at least this value at
-    /// the minimum. Unused budget has no value.
+    /// Largest relative violation of the KKT conditions. At an optimum, the marginal value of the budget is equal for
+    /// all users whose amount is between minimum and maximum. It is at least this value for users at the maximum, and
+    /// at most this value for users at the minimum. Unused budget has no value.
     pub kkt_residual: f64,
 }
 
