@@ -60,8 +60,8 @@ impl Default for WmmseSettings {
     }
 }
 
-/// WMMSE for single-antenna links: block-coordinate descent whose objective never falls. If links have weights,
-/// the objective is the weighted sum rate.
+/// WMMSE for single-antenna links: block-coordinate updates under which the sum rate never falls. If links have
+/// weights, this is the weighted sum rate.
 ///
 /// ```
 /// use anyk::channel::rayleigh_gains;
@@ -83,7 +83,7 @@ impl Wmmse {
         Self { settings, kernel: DenseKernel::default() }
     }
 
-    /// Returns the best local optimum that was found.
+    /// Returns the best powers from all starting points.
     pub fn solve(&mut self, problem: &Interference) -> PowerSolution {
         self.kernel.load(problem.normalised(), problem.weights());
         let mut best = self.run(problem, std::iter::repeat(1.0));

@@ -49,7 +49,7 @@ impl Trainable {
         ),
         (
             PRICE,
-            "Power from each user's response to a price, and the minimum bandwidth for it; certified",
+            "Power from the user's response to a price, minimum bandwidth for it; certified",
             Self::Price,
         ),
         (FORMER_PRICE, "", Self::Price),
@@ -101,7 +101,7 @@ pub(super) fn training_options() -> Vec<OptionSpec> {
         OptionSpec::choice(
             Preset::ALL,
             "preset",
-            "Training recipe of the paper's networks: AnyK's (fast) or the published one (paper)",
+            "Training recipe for the paper's networks: AnyK's (fast) or published (paper)",
         )
         .or("fast"),
         OptionSpec::choice(

@@ -19,7 +19,7 @@ const STATEMENT: &str = "  min   Σ_k P_k
   s.t.  C^E_k(α_k P_k, B_k) ≥ S^E_k  for each user k,  Σ_k B_k ≤ B_max
 
 In contrast to urllc, the band is given, and power is scarce. If you also set `max_power_dbm`, the answer says \
-whether all users can be served and, if not, names the largest set of users that can be.";
+whether all users can be served and, if not, names the largest set of users that AnyK finds.";
 
 const INPUT: &str = "\
 The input is a list of users, as for urllc:
