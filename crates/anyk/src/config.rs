@@ -425,7 +425,8 @@ impl System {
         }
         let PathLossConfig { model, user_height_m, .. } = self.config.path_loss;
         if model.is_mixed() {
-            let expected = "a path loss name that ends in -los or -nlos: only `anyk sample` mixes users with and without line of sight";
+            let expected =
+                "a path loss whose name ends in -los or -nlos: only `anyk sample` mixes both";
             return Err(Invalid::value("path_loss.model", model, expected));
         }
         if self.path_loss.is_random() {

@@ -56,7 +56,7 @@ struct Given {
 }
 
 impl Answering {
-    /// Builds a loop that answers with a policy and compares its answers with those of the best known one.
+    /// Builds a loop that answers with a policy and compares its answers with those of the best known policy.
     /// Without checks, the loop skips slow computations.
     pub fn by_policy(
         reader: Reader,

@@ -134,7 +134,7 @@ pub struct Allocation {
     pub amounts: Vec<Vec<f64>>,
     /// Proof from a dual solution, if there is one.
     pub proof: Option<Proof>,
-    /// Number of prices that a solver tried, or of its iterations.
+    /// Number of prices that a solver tried, or number of its iterations.
     pub iterations: Option<usize>,
     /// Objective as computed by a solver, if it may differ from that of the amounts in its last digits.
     pub objective: Option<f64>,
@@ -181,7 +181,7 @@ pub enum Status {
     Learned,
 }
 
-/// Verdict on an allocation, compared with the best known one.
+/// Verdict on an allocation, compared with the best known allocation.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Verdict {
     /// Status: `feasible`, `misses` (a demand is not met), `over-budget`, `infeasible` (no allocation can serve every
@@ -420,7 +420,7 @@ pub struct About {
     pub amounts: &'static [Column],
     /// Arrays that follow from the amounts, such as the rates of links; see [`Formulation::results`].
     pub results: &'static [Column],
-    /// Constructor from options of [`Verb::Solve`] and [`Verb::Assess`].
+    /// Constructor from options of [`Verb::Solve`], [`Verb::Assess`], [`Verb::Evaluate`] and [`Verb::Sample`].
     pub make: fn(&Options) -> Result<Arc<dyn Problem>, Error>,
     /// Constructor from options of [`Verb::Sample`], for a problem that only draws.
     pub drawing: fn(&Options) -> Result<Arc<dyn Problem>, Error>,
@@ -446,7 +446,7 @@ pub struct PolicyRow {
 
 /// Policy without training that `diagnose` knows by name.
 pub struct DiagnosedRow {
-    /// Short name of the quantity, such as `power`.
+    /// Name of the policy, such as `urllc-power`.
     pub name: &'static str,
     /// Description of the input and the output.
     pub label: &'static str,

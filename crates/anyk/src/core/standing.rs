@@ -293,7 +293,9 @@ pub(super) fn table(text: &mut Text, rows: &[Standing], objective: &str, referen
     ];
     text.table(&header, rows.iter().map(row));
     if rows.iter().any(|row| row.reference.is_some() && row.gap_percent.is_none()) {
-        text.push(format!("– from {reference} (%): the reference values have both signs or are 0, so a percentage is undefined"));
+        text.push(format!(
+            "– from {reference} (%): the reference values have both signs or are 0, so a percentage is undefined"
+        ));
     }
 }
 

@@ -190,7 +190,7 @@ impl Verdict {
             }
             (Some(reference), Some(gap)) => {
                 let over = self.objective.larger_is_better != (gap >= 0.0);
-                let word = if over { "over" } else { "under" };
+                let word = if over { "above" } else { "below" };
                 let gap = gap.abs();
                 line.push_str(&format!(", {gap:.4} % {word} the reference of {reference:.6e}"));
             }

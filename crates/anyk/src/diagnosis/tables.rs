@@ -161,7 +161,7 @@ impl Finding {
                  in the size law, two standard errors over cells, and a tenth of the loss. The influence of other \
                  users may decay fully or not at all. In the ratio, losses below 1 % count as 1 %. \
                  “Fitted to all K” is the loss at K = {test_k} if the outer function of a pre-trained activation, or \
-                 the response of a price layer, is fitted to samples of all K; the recommendation depends on it."
+                 the response of a price layer, is fitted to samples of all K. The recommendation depends on this loss."
             ),
             columns: row![
                 "mean aggregator and",

@@ -153,7 +153,7 @@ pub enum Error {
     #[error("the instance belongs to another problem")]
     OtherProblem,
     /// The allocation cannot be checked.
-    #[error("the allocation: {0}")]
+    #[error("invalid allocation: {0}")]
     Allocation(String),
     /// A cell has no allocation.
     #[error("cell {cell} has no allocation in {file}, expected one for each cell")]
@@ -190,7 +190,10 @@ pub enum Error {
     #[error(transparent)]
     NotFinite(#[from] NotFinite),
     /// A parameter file exceeds the size limit.
-    #[error("the file is longer than {most} bytes, the limit for a TOML file of parameters", most = CellOptions::MOST_BYTES)]
+    #[error(
+        "the file is longer than {most} bytes, the limit for a TOML file of parameters",
+        most = CellOptions::MOST_BYTES
+    )]
     LongConfig,
     /// A parameter file is not text.
     #[error("the file is not UTF-8 text, expected TOML")]

@@ -75,7 +75,7 @@ pub const ATTEMPTS: u32 = 5;
 /// Value of [`Objective::gain`] below which a run counts as collapsed.
 const LEAST_GAIN: f64 = 1.02;
 
-/// Number of steps between checks of the observer; so many steps take at least a few microseconds.
+/// Number of steps between two checks of the observer, which are at least a few microseconds apart.
 const LOOK_EVERY: u64 = 64;
 
 /// State that changes during training.

@@ -348,7 +348,7 @@ impl Allotment {
             let near = if near.is_empty() {
                 String::new()
             } else {
-                format!(" (near names: {}; units are part of names)", near.join(", "))
+                format!(" (rename {}; names include the unit)", near.join(", "))
             };
             let message = format!("the columns are {found}, expected {format}{near}");
             return Err(InputError::at(file, "the header", message));
@@ -535,7 +535,7 @@ fn near_names(about: &About, header: &csv::StringRecord) -> Vec<String> {
             _ if known.contains(&name) => None,
             _ => slip_of(name, &known).or(known.iter().find(without_unit).copied()),
         };
-        meant.map(|meant| format!("{} is {meant}", shorten(&format!("{name:?}"))))
+        meant.map(|meant| format!("{} to {meant}", shorten(&format!("{name:?}"))))
     };
     header.iter().filter_map(near).collect()
 }
@@ -695,7 +695,9 @@ impl Allotments {
                 (None, Err(error)) if name.is_none() => return Some(error.clone()),
                 (None, _) if name.is_none() || self.by_place => {
                     let number = at + 1;
-                    format!("allocation {number} has no cell, expected one for each cell")
+                    format!(
+                        "allocation {number} has no cell, expected one allocation for each cell"
+                    )
                 }
                 _ => return None,
             };
