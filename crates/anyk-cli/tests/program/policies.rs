@@ -480,7 +480,12 @@ fn a_cell_has_one_allocation() {
     for (cells, allocations, code, told) in [
         ("one", "a-a", 2, format!("error: a-a: line 2: cell \"a\" {a_twice}\n")),
         ("two", "a-b-a", 2, format!("error: a-b-a: line 3: cell \"a\" {a_twice}\n")),
-        ("nameless", "a-b", 2, "line 2: allocation 2 has no cell, expected one allocation for".into()),
+        (
+            "nameless",
+            "a-b",
+            2,
+            "line 2: allocation 2 has no cell, expected one allocation for".into(),
+        ),
         ("nameless", "nameless-2", 2, "line 2: allocation 2 has no cell".into()),
         ("one", "nameless-2", 2, "line 2: allocation 2 has no cell".into()),
         ("two", "csv", 2, "amounts for 2 users, expected 1".into()),

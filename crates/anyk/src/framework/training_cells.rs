@@ -8,7 +8,7 @@ use crate::limits::MOST_TRAINING_SAMPLES;
 pub(crate) fn training_specs() -> [OptionSpec; 3] {
     let sizes = "Numbers of users in the training samples, separated by commas";
     let samples = "Number of training samples for each number of users";
-    let seed = "Seed of the samples, of the initialization and of the order of samples";
+    let seed = "Seed of the samples, the initialization and the order of samples";
     [
         OptionSpec::new("train-k", OptionValue::Sizes, sizes).or("10"),
         OptionSpec::new("samples", OptionValue::Whole("N"), samples).or("2000"),
