@@ -15,18 +15,18 @@ use crate::problems::closed_forms::{
     equal_bandwidth_shares, solve_equal_bandwidth, solve_qos_power,
 };
 
-/// Closed form that is learned.
+/// Problem whose closed form a network learns.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub enum ClosedForm {
-    /// (P5): powers.
+    /// Powers of (P5).
     QosPower {
         /// Rate `s_0`, bit/s.
         rate_bps: f64,
         /// Bandwidth `B` of each user, Hz.
         bandwidth_hz: f64,
     },
-    /// (P6): powers and the common bandwidth.
+    /// Powers and common bandwidth of (P6).
     EqualBandwidth {
         /// Rate `s_0`, bit/s.
         rate_bps: f64,
@@ -58,7 +58,7 @@ fn name_in_files(output: Output) -> String {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ClosedFormSettings {
-    /// Problem that is learned.
+    /// Problem whose closed form the networks learn.
     pub problem: ClosedForm,
     /// Method: [`Method::PGnn`] learns the bandwidth of (P6) with a pre-trained outer function; [`Method::MGnn`]
     /// learns it without one, and also learns (P5).

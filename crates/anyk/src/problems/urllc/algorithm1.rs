@@ -23,7 +23,7 @@ use crate::qos::{BandwidthTable, Qos, RequiredBandwidth, ServiceClass};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TrainSettings {
-    /// Method that is trained.
+    /// Method to train.
     pub method: Method,
     /// Numbers of users in the training samples.
     pub train_k: Vec<usize>,

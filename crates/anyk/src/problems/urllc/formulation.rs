@@ -9,7 +9,7 @@ use crate::invalid::Invalid;
 use crate::problems::urllc::{URLLC, Urllc, UrllcAllocation};
 use crate::qos::ServiceClass;
 
-/// Objective: the total bandwidth.
+/// Objective of (P1): the total bandwidth.
 const GOAL: Goal = Goal { name: "total bandwidth", unit: "Hz", larger_is_better: false };
 /// Maximum power in W, or bandwidth in Hz, that the judge accepts; squares of larger values would overflow.
 const MOST_AMOUNT: f64 = 1e15;

@@ -71,7 +71,7 @@ impl Recipe {
     /// effect of the *other* users, which the networks must learn, is a hundredth of the noise of a single state.
     ///
     /// `largest` is the largest training size. Above 50 users, the recipe has 20,000 steps, batches of 5 cells, and 4
-    /// of 16 stored fading states: a cell of 200 users contributes as many users to a step as twenty cells of 10.
+    /// of 16 stored fading states. A cell of 200 users contributes as many users to a step as twenty cells of 10.
     pub fn fast(largest: usize) -> Self {
         let large = largest > 50;
         Self {
