@@ -1,4 +1,4 @@
-"""Judge your own PyTorch network at any number of users, and ask why it fails."""
+"""Evaluate your own PyTorch network at any number of users, and find out why it fails."""
 
 import anyk
 import numpy as np

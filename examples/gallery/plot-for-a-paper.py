@@ -1,4 +1,4 @@
-"""Plot the extra bandwidth of two policies against the number of users, in the width of a column."""
+"""Plot the extra bandwidth of two policies against the number of users, at the width of a column."""
 
 import anyk
 import matplotlib.pyplot as plt

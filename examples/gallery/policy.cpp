@@ -1,4 +1,4 @@
-// A link transmits if its own gain is at least 60 % of the largest own gain.
+// A link transmits if its direct gain is at least 60 % of the largest direct gain.
 //
 // Reads one network per line, {"gains":[[…],[…]],…}, and writes one allocation per line, {"power":[…]}. Row k of the
 // gains contains the gains of the paths to receiver k. The power limit of every transmitter is 1, the default.
@@ -28,6 +28,6 @@ int main() {
         std::cout << "{\"power\":[";
         for (std::size_t k = 0; k < links; ++k)
             std::cout << (k > 0 ? "," : "") << (gains[k * links + k] >= 0.6 * best ? 1 : 0);
-        std::cout << "]}" << std::endl; // std::endl also sends the line
+        std::cout << "]}" << std::endl; // std::endl also flushes the line
     }
 }

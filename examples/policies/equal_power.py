@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Allocate equal power for URLLC, and to each user the bandwidth that it requires, in plain Python.
+"""Give every user of URLLC the same power and the bandwidth that it requires, in plain Python.
 
 Reads a cell on each line of standard input and writes an allocation on each line of standard output:
 
     anyk evaluate --problem urllc 'cmd:python3 examples/policies/equal_power.py' --k 1,10,100
 
 The cell is the paper's (section V-A). The bandwidth comes from a table, whose entries are computed by bisection of
-the QoS constraint. A margin of 0.1 % covers the points between its entries.
+the QoS constraint. A margin of 0.1 % covers the points between the entries.
 """
 
 import json

@@ -66,7 +66,7 @@ class FixedGnn(OwnGnn):
     def forward(self, gains: Tensor) -> tuple[Tensor, Tensor]:
         o = self.power(self.features(gains))[..., 0].double()
         least_w = self.required.least_power_w(gains)
-        # The two lines.
+        # The two lines of the fix.
         power_w = self.price(o, least=least_w, scale=least_w)
         bandwidth_hz = self.required(gains * power_w)
         return power_w, bandwidth_hz

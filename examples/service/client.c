@@ -1,4 +1,4 @@
-/* Asks a running `anyk` for one allocation after the other: one line of JSON in, one line out.
+/* Sends cells to a running `anyk`, one at a time, and reads the answers: one line of JSON in, one line out.
  *
  *     cc -Wall -Wextra -Werror -o client client.c && ./client solve urllc
  */
@@ -33,7 +33,7 @@ int main(int count, char **given) {
         fputs(line, stdout);
         if (strstr(line, "\"error\"")) return 1;
     }
-    fclose(ask); /* the end of the input ends anyk */
+    fclose(ask); /* anyk exits at the end of its input */
     int status = 0;
     waitpid(child, &status, 0);
     return WIFEXITED(status) ? WEXITSTATUS(status) : 1;

@@ -1,4 +1,4 @@
-"""Ask a running `anyk` for one allocation after the other: one line of JSON in, one line out.
+"""Send cells to a running `anyk`, one at a time, and read the answers: one line of JSON in, one line out.
 
     python client.py solve urllc
     python client.py allocate price.safetensors
@@ -12,7 +12,7 @@ import time
 
 command = ["anyk", *(sys.argv[1:] or ["solve", "urllc"]), "--input", "-", "--json"]
 with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1) as anyk:
-    time.sleep(1)  # a service is started before it is needed
+    time.sleep(1)  # a service is usually ready before the first cell
     taken = []
     for cell in range(100):
         users = [{"distance_m": 60 + (37 * cell + 23 * user) % 180} for user in range(20)]

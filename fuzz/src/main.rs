@@ -20,8 +20,8 @@ use std::time::{Duration, Instant};
 
 use anyk_fuzz::{MOST_BYTES, Target, mutate, opened, target};
 
-/// Maximum processor time of one input; more is a finding. [`LONGEST_WAIT`] limits the wall time, and is longer because
-/// the machine may be busy.
+/// Maximum processor time of one input; an input that takes longer is a finding. [`LONGEST_WAIT`] limits the wall time,
+/// and is longer because the machine may be busy.
 const LONGEST: Duration = Duration::from_secs(20);
 const LONGEST_WAIT: Duration = Duration::from_secs(300);
 

@@ -13,7 +13,7 @@ pub(crate) const USERS: &[u8] =
     b"{\"users\":[{\"id\":\"a\",\"distance_m\":60},{\"id\":\"b\",\"distance_m\":90}]}";
 pub(crate) const LINKS: &[u8] = b"[[1,0.1,0.2],[0.2,0.9,0.01],[0,0.3,2]]";
 
-/// Reads the input as a model, which it seals first if it is in opened form.
+/// Reads the input as a model. If the input is in opened form, this seals it first.
 pub(crate) fn model(bytes: &[u8]) {
     let file = sealed(bytes).unwrap_or_else(|| bytes.to_vec());
     let model = match read_model(&file) {

@@ -2,7 +2,7 @@
 
 use anyk_study::{STUDIES, Section, Summary};
 
-/// Adds the fingerprint (64-bit FNV-1a, as in the library), so that a mutation gets past it.
+/// Adds the fingerprint (64-bit FNV-1a, as in the library), so that a mutated section passes the check.
 fn sealed(section: &str) -> String {
     let print = section.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
@@ -10,7 +10,7 @@ fn sealed(section: &str) -> String {
     format!("{{\"fingerprint\":\"{print:016x}\",\"section\":{section}}}")
 }
 
-/// Reads a section after it adds the fingerprint; `None` if the input is not text or does not name a study.
+/// Adds the fingerprint and reads the section. Returns `None` if the input is not text or does not name a study.
 pub fn read(bytes: &[u8]) -> Option<Result<Section, String>> {
     let text = std::str::from_utf8(bytes).ok()?.trim();
     let study = STUDIES.iter().find(|study| text.contains(&format!("\"{}\"", study.name)))?;

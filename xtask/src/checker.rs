@@ -28,7 +28,7 @@ pub(crate) fn command(mut arguments: impl Iterator<Item = String>) -> Result<()>
     check(&count, &seed)
 }
 
-/// Checks the program that the tests use on `count` random configurations. If NumPy cannot be installed, this prints a
+/// Checks the debug build of the program on `count` random configurations. If NumPy cannot be installed, this prints a
 /// message instead.
 pub(crate) fn check(count: &str, seed: &str) -> Result<()> {
     let python = match python::environment(package::TESTS, package::REQUIREMENTS) {

@@ -117,7 +117,7 @@ fn fuzz(engine: &Engine, targets: &[&str], seconds: f64, seed: &str) -> Result<(
     };
     let done: Vec<Result<(u64, f64)>> = thread::scope(|scope| {
         let threads: Vec<_> = (0..workers).map(|_| scope.spawn(work)).collect();
-        let died = |_| Err(anyhow::anyhow!("a thread died"));
+        let died = |_| Err(anyhow::anyhow!("a thread panicked"));
         threads.into_iter().map(|thread| thread.join().unwrap_or_else(died)).collect()
     });
     let (mut executions, mut cpu_s) = (0, 0.0);
@@ -152,7 +152,7 @@ fn one(
         }
         Engine::Guided(program) => {
             command.args(["-c", "\"$@\"; status=$?; times; exit $status", "sh"]).arg(program);
-            // libFuzzer writes new inputs to the first folder and only reads the one of the repository.
+            // libFuzzer writes new inputs to the first folder and only reads the second, which is the corpus.
             command.arg(&folder).arg(root().join("fuzz/corpus").join(name));
             command.arg(format!("-max_total_time={}", seconds.ceil()));
             command.args([
@@ -172,9 +172,12 @@ fn one(
         if let Engine::Plain(_) = engine {
             let kept = findings.join(format!("{name}-{}", fresh_seed()));
             fs::copy(&current, &kept)?;
-            println!("the input is kept as {}", kept.display());
+            println!("the input is saved as {}", kept.display());
         }
-        bail!("{name}: a finding, kept in {} (seed {seed})", findings.display());
+        bail!(
+            "{name}: the fuzzer found a failing input and saved it in {} (seed {seed})",
+            findings.display()
+        );
     }
     let runs = match engine {
         Engine::Plain(_) => number_before(&text, " executions"),

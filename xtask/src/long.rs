@@ -1,4 +1,5 @@
-//! `cargo xtask test --long`: checks that take long and rarely fail, and more random cases. Run the usual tests first.
+//! `cargo xtask test --long`: slow checks that rarely fail, and property tests with more random cases. Run the usual
+//! tests first.
 
 use anyhow::{Context, Result};
 

@@ -23,7 +23,7 @@ Usage: cargo xtask COMMAND
   test --long        run only the long checks: licences, packaging, the site, PyTorch, fuzzing, more random cases
   python [--torch]   test the Python package, or its PyTorch layers (downloads 3 GB)
   checker [COUNT] [SEED]   check answers on random cells by an independent computation
-  fuzz [TARGET] [--time SECONDS] [--plain]   read hostile files, guided by coverage unless --plain (fuzz/README.md)
+  fuzz [TARGET] [--time SECONDS] [--plain]   read mutated files, guided by coverage unless --plain (fuzz/README.md)
   results [DIR] [--only PAGE] [--full]   run all studies of this commit and write docs/results (about an hour)
   compare            compare the speed of the exact solver with SciPy (bench/README.md)
   compare learning   compare the speed of training and allocation with PyTorch and JAX

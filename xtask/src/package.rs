@@ -24,7 +24,7 @@ const SOURCES: &str = "crates/anyk-py/python/anyk";
 const PACKAGE: &str = "target/python-package";
 /// Folder for the archives.
 const DIST: &str = "target/python-dist";
-/// Python environment with only the wheel and its dependencies, as a user has it.
+/// Python environment with only the wheel and its dependencies, as on a user's machine.
 const CLEAN: &str = "target/python-clean";
 
 /// Checks types and runs the Python tests.
@@ -159,7 +159,7 @@ fn build_archives(python: &Path) -> Result<(PathBuf, PathBuf)> {
     Ok((source, wheel))
 }
 
-/// Returns the only file of a folder with this extension; another number of files is an error.
+/// Returns the file with this extension in a folder. If the folder has none or several, it returns an error.
 fn only(folder: &Path, ending: &str) -> Result<PathBuf> {
     let entries =
         fs::read_dir(folder).with_context(|| format!("cannot list {}", folder.display()))?;

@@ -7,8 +7,8 @@ use anyhow::Result;
 
 use crate::{root, step};
 
-/// Creates an environment, if it is missing, and installs a file of requirements. Returns the interpreter. Both paths
-/// are relative to the root.
+/// Creates an environment, if it is missing, installs the packages of a requirements file, and returns the interpreter.
+/// Both paths are relative to the root.
 pub(crate) fn environment(folder: &str, requirements: &str) -> Result<PathBuf> {
     let folder = root().join(folder);
     let python = folder.join("bin/python");

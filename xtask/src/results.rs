@@ -21,11 +21,11 @@ struct Page {
     parts: &'static [Part],
 }
 
-/// Part of a page, and about how many seconds it takes on two cores.
+/// Part of a page, with the approximate seconds that it takes on two cores.
 enum Part {
-    /// Study of `anyk reproduce`, which brings its own texts.
+    /// Study of `anyk reproduce`, which supplies the title and the introduction.
     Study(&'static str, f64),
-    /// Introduction, and commands whose output is shown. A command runs `anyk` or `cargo xtask`.
+    /// Title, introduction, and commands whose output the page shows. A command runs `anyk` or `cargo xtask`.
     Commands(&'static str, &'static str, &'static [&'static str], f64),
     /// Commands that run only with `--full`; see [`Part::Commands`].
     FullCommands(&'static str, &'static str, &'static [&'static str], f64),
@@ -33,7 +33,7 @@ enum Part {
 
 use Part::{Commands, FullCommands, Study};
 
-/// Sizes of the cells in which the problem of a given band is evaluated.
+/// Command that evaluates the models for minimum power in a given band.
 const BAND: &str = "anyk evaluate urllc-power-1 urllc-power-2 urllc-power-3 urllc-power-4 urllc-power-5 \
                     --k 1,2,5,10,50,200,1000 --samples 20 --user-bandwidth-hz 2e5";
 
@@ -166,7 +166,7 @@ static PAGES: [Page; 16] = [
 ];
 
 impl Part {
-    /// Name in messages, and of the files in the working folder.
+    /// Returns the name for messages and for files in the working folder.
     fn name(&self) -> String {
         match self {
             Study(name, _) => (*name).to_owned(),
@@ -275,7 +275,7 @@ impl Run {
         stamp.is_ok_and(|stamp| stamp == self.sources)
     }
 
-    /// Measures all parts that were not measured with these sources.
+    /// Measures all parts that have not been measured with these sources.
     fn measure(&self, pages: &[&Page]) -> Result<()> {
         let parts = pages.iter().flat_map(|page| page.parts);
         let missing: Vec<&Part> =
@@ -387,7 +387,7 @@ impl Run {
         for table in listed(&section, "tables") {
             let name = said(table, "name");
             let markdown = fs::read_to_string(self.work.join(format!("{name}.md")))?;
-            // The table's heading is one level below the study's.
+            // The heading of the table is one level below that of the study.
             let markdown =
                 markdown.replace(&format!("]({name}.svg)"), &format!("](../figures/{name}.svg)"));
             let _ = write!(text, "\n#{}\n", markdown.trim_end());

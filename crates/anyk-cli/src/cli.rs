@@ -136,7 +136,7 @@ pub(crate) struct SolveArgs {
     /// File with the instances; - for standard input
     #[arg(value_name = "FILE", required_unless_present = "input")]
     pub(crate) file: Option<String>,
-    /// The same as FILE
+    /// File with the instances; alternative to the argument FILE
     #[arg(long, short, value_name = "FILE", conflicts_with = "file")]
     pub(crate) input: Option<String>,
     /// Output format [default: table]
@@ -196,11 +196,11 @@ pub(crate) struct ModelArgs {
 pub(crate) struct TrainArgs {
     #[command(flatten)]
     pub(crate) written: ModelArgs,
-    /// Several seeds (1..10 or 1,2,3), each for its own model
+    /// Several seeds (1..10 or 1,2,3), one model for each
     ///
     /// AnyK trains the models in parallel. With --out p.safetensors, the model of seed 3 is p-3.safetensors. With
     /// p-gnn, all models share one outer function (p.safetensors.outer), which is pre-trained from the first seed.
-    /// Finished models are kept: after an interruption, run the same command again to train the others.
+    /// AnyK keeps finished models: after an interruption, run the same command again to train the others.
     #[arg(long, value_name = "SEED,…", conflicts_with = "seed", value_parser = seeds)]
     pub(crate) seeds: Option<Listed<u64>>,
 }
@@ -288,14 +288,16 @@ fn evaluate() -> Command {
         }
     }
     let details = format!(
-        "Reports means over random instances that were not used for training. A single model file gets the table of \
-         its problem, which compares it with the optimum, the closed form or the classical algorithms.\n\n\
-         Several policies, or one that is not a model file, are all checked on the same instances. A policy is a model \
-         file, the name of a baseline ({}), or a program (cmd:COMMAND). AnyK always adds the best known policy and a \
-         simple baseline. The instances come from the cell of the first model; options override its parameters.\n\n\
+        "Reports means over random instances that were not used for training. A policy is a model file, the name of a \
+         baseline ({}), or a program (cmd:COMMAND).\n\n\
+         For a single model file, AnyK prints the table of its problem, which compares the model with the optimum, the \
+         closed form or the classical algorithms. With several policies, a policy that is not a model file, --problem, \
+         --seeds, --csv or --plot, AnyK checks all policies on the same instances, and adds the best known policy and \
+         a simple baseline. The instances come from the cell of the first model. With price policies, options override \
+         the parameters of the cell.\n\n\
          AnyK starts a program once. The program reads one instance per line, in the input format of `solve`, and \
-         prints one line for each, in the format of `solve --json`, such as {}. AnyK also sends it the users in another \
-         order and finds its size law.",
+         prints one line for each, in the format of `solve --json`, such as {}. AnyK also sends the users in another \
+         order and finds the size law of the program.",
         baselines.join(", "),
         answer_shape(first()),
     );
@@ -342,7 +344,7 @@ pub(crate) struct EvaluateArgs {
     /// Seed of the instances [default: 7]
     #[arg(long)]
     pub(crate) seed: Option<u64>,
-    /// Several seeds (1..10 or 1,2,3), each with its own instances
+    /// Several seeds (1..10 or 1,2,3), new instances for each
     #[arg(
         long,
         value_name = "SEED,…",
@@ -380,8 +382,8 @@ fn allocate() -> Command {
         with_options(command, &model_options(Verb::Allocate)),
         "Allocate resources with a model",
         &examples_of(Verb::Allocate),
-        "Input and output have the format of `anyk solve` for the problem of the model, so you can compare the two. The \
-         parameters of the cell come from the model; with the price policy, options override them.",
+        "Input and output have the format of `anyk solve` for the problem of the model, so you can compare the \
+         answers. The parameters of the cell come from the model; with the price policy, options override them.",
     )
 }
 
@@ -401,9 +403,9 @@ fn calibrate() -> Command {
         with_options(command, &model_options(Verb::Calibrate)),
         "Give a model the smallest bandwidth margin that carries a guarantee",
         (first().examples)(Verb::Calibrate),
-        "Draws independent cells that were not used for training and checks one user of each by quadrature. From \
-         the result it chooses the smallest factor on the bandwidths for which, with confidence 1 − δ over the \
-         draw, at most a share β of users miss their QoS. The bound is an exact binomial bound (proof: \
+        "Draws independent cells that were not used for training, and checks one user per cell by quadrature. It \
+         then chooses the smallest factor on the bandwidths that guarantees, with confidence 1 − δ over the draw, \
+         that at most a share β of users miss their QoS. The guarantee rests on an exact binomial bound (proof: \
          docs/guarantees.md) and holds for the numbers of users in --k. `allocate` and `evaluate` apply the factor and \
          report the guarantee.",
     )
@@ -418,7 +420,7 @@ pub(crate) struct CalibrateArgs {
     /// Numbers of users for which the guarantee must hold, separated by commas
     #[arg(long, value_name = "K,…", value_delimiter = ',', default_value = "10", value_parser = size)]
     pub(crate) k: Vec<usize>,
-    /// Independent cells for each number of users; one user of each is checked
+    /// Independent cells for each number of users; AnyK checks one user per cell
     #[arg(long, value_name = "N", default_value_t = 2995, value_parser = whole(1, 1_000_000_000))]
     pub(crate) cells: u64,
     /// Share β of users that may miss their QoS
@@ -468,16 +470,17 @@ fn diagnose() -> Command {
             "diagnose model.safetensors --quantity bandwidth",
             "diagnose --samples samples.csv --json",
         ],
-        "By Remark 1 of the paper, a network generalizes over the number of users of a permutation-equivariant \
-         policy if its size law matches that of the policy. The command estimates f(x, K), the mean output for a \
-         user with input x among K users. It tests whether the policy is permutation-equivariant and asymptotically \
-         size-invariant, and fits its size law. On random networks it measures the size law of every combination of \
-         aggregator and output layer, and recommends the one that matches.\n\n\
-         From the outputs for up to --train-k users, it then predicts how far networks trained at --train-k are off \
-         for the largest K, with a range. It also trains such networks and measures the error: the geometric mean \
-         over users of the factor by which outputs are off, minus 1.\n\n\
-         The policy is one of the paper's (--policy), a model file, or a file of samples (--samples): CSV with the \
-         columns\n\n  \
+        "By Remark 1 of the paper, a network that learns a permutation-equivariant policy generalizes to other numbers \
+         of users if the size law of the network matches that of the policy. The command estimates f(x, K), the mean \
+         output for a user with input x among K users. It tests whether the policy is permutation-equivariant and \
+         asymptotically size-invariant, and fits its size law. On random networks it measures the size law of every \
+         combination of aggregator and output layer, and recommends the combination that matches.\n\n\
+         From the outputs for up to --train-k users, it then predicts the error at the largest K of networks that are \
+         trained at --train-k, with a range. Unless you pass --no-check, it also trains such networks and measures \
+         this error. The error is the geometric mean over users of the factor by which outputs are wrong, minus \
+         1.\n\n\
+         The policy is one of the paper's (--policy), a model file, or a file of samples (--samples). Samples are CSV \
+         with the columns\n\n  \
          k,x,y,instance\n\n\
          and one row for each user: the number of users, the input, the output and, if known, the instance of the \
          user.\n\n\
@@ -526,7 +529,7 @@ pub(crate) struct DiagnoseArgs {
     /// Folder for plots, CSV files and an HTML report
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
-    /// Overwrite files that AnyK did not write, or that were changed since
+    /// Overwrite files that AnyK did not write, or that were changed afterwards
     #[arg(long, requires = "out")]
     pub(crate) force: bool,
 }
@@ -549,10 +552,10 @@ fn reproduce() -> Command {
             "reproduce --full --out full",
         ],
         "Trains and measures the policies that each study needs, compares the results with the paper, and writes CSV, \
-         Markdown, plots (SVG) and a self-contained report.html. The report begins with a summary of the statements \
-         that reproduce, those that do not, and the new findings. If you name studies, only their sections of the \
-         report are updated. After an interruption, run the same command again: it reuses the results that the same \
-         version of AnyK has measured.",
+         Markdown, plots (SVG) and a self-contained report.html. A summary in the report lists the statements that \
+         reproduce, those that do not, and the new findings. If you name studies, only their sections of the report \
+         are updated. After an interruption, run the same command again: it reuses the results that the same version \
+         of AnyK has measured.",
     )
 }
 
@@ -562,25 +565,25 @@ pub(crate) const OUT: &str = "out/reproduce";
 /// Flags of `reproduce`.
 #[derive(Debug, Args)]
 pub(crate) struct ReproduceArgs {
-    /// Studies to run [default: those of the paper, and price]
+    /// Studies to run [default: those of the paper, price and valid-cell]
     #[arg(value_name = "NAME", value_parser = studies())]
     pub(crate) names: Vec<String>,
     /// Use the paper's numbers of training runs, samples and realizations
     ///
-    /// 10 training runs for each entry, 100,000 training samples for the FNN, and 100,000 realizations for fig2a and
-    /// fig2b.
+    /// For example, 10 training runs for each entry of table3 to table6, 100,000 training samples for the FNN, and
+    /// 100,000 realizations for fig2a and fig2b.
     #[arg(long)]
     pub(crate) full: bool,
-    /// Use few cells and training steps, only to test that a study runs; ignore the figures
+    /// Use few cells and training steps, only to test that a study runs; ignore its results
     #[arg(long, conflicts_with = "full")]
     pub(crate) trial: bool,
-    /// Training runs for each entry [default: 3, or 10 with --full (closed-forms: 5)]
+    /// Training runs for each entry [default: depends on the study; table3 to table6: 3, or 10 with --full]
     #[arg(long, value_name = "N", value_parser = whole(1, 100))]
     pub(crate) trainings: Option<u64>,
     /// Folder for the results
     #[arg(long, value_name = "DIR", default_value = OUT)]
     pub(crate) out: PathBuf,
-    /// Overwrite files that AnyK did not write, or that were changed since
+    /// Overwrite files that AnyK did not write, or that were changed afterwards
     #[arg(long)]
     pub(crate) force: bool,
 }
@@ -628,8 +631,8 @@ fn bench() -> Command {
         command,
         "Measure the speed of AnyK on this machine",
         &["bench --json"],
-        "Each figure is the median over repeated runs, on one thread unless noted. `cargo xtask compare` \
-         compares them with Python code for the same tasks.",
+        "Each value is the median of repeated runs, on one thread unless noted. `cargo xtask compare` compares AnyK \
+         with Python code for the same tasks.",
     )
 }
 

@@ -22,11 +22,11 @@ Exit codes:
     0  done
     1  the machine failed: a full disk, a folder that cannot be written
     2  bad input or usage
-    3  infeasible: the power budget cannot serve every user
+    3  infeasible: the budget cannot serve every user; for assess, the allocations do not
   130  interrupted";
 
-/// Prints clap's message about the arguments and ends the program. If an argument contains control characters, they are
-/// escaped, and the message has no colours, since these are control characters, too.
+/// Prints clap's message about the arguments and ends the program. If an argument contains control characters, the
+/// message shows them escaped and has no colours, because terminals set colours by control characters, too.
 pub(crate) fn usage(error: &clap::Error) -> ! {
     // Help and version go to standard output, which must be open.
     if !error.use_stderr()

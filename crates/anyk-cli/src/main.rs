@@ -19,8 +19,8 @@ use std::process::ExitCode;
 
 use crate::failure::Failure;
 
-/// Uses only the current thread if the system allows no further threads (a limit on processes). Rayon cannot retry a
-/// global pool that failed, and then ends the program; so a temporary pool is tried first.
+/// Makes Rayon use only the current thread if the system allows no further threads (a limit on processes). It tries a
+/// temporary pool first, because Rayon ends the program if it cannot start its global pool.
 fn start_threads() {
     let threads = rayon::ThreadPoolBuilder::new;
     if threads().build().is_err() {

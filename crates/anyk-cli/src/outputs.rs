@@ -1,8 +1,8 @@
 //! Output files: the rule that decides which existing files a command may overwrite.
 //!
-//! A command never overwrites its own input. It overwrites any other existing file only with `--force`, with two
-//! exceptions: a model may replace a model with a valid checksum, and a report may replace a file that the manifest of
-//! its folder lists with the current checksum.
+//! A command never overwrites its own input. It overwrites any other existing file only with `--force`. There are two
+//! exceptions: a model may replace a model with a valid checksum, and a report may replace a file whose current
+//! checksum is in the manifest of the folder.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -39,7 +39,7 @@ pub(crate) fn inputs() -> Vec<(&'static str, String)> {
 /// Options that name output files or folders.
 pub(crate) const OUTPUTS: [&str; 3] = ["out", "csv", "plot"];
 
-/// The outputs and inputs of a command, and whether it may overwrite files.
+/// Outputs and inputs of a command, and whether it may overwrite files.
 #[derive(Debug, Default)]
 pub(crate) struct Outputs {
     outputs: Vec<(&'static str, PathBuf)>,
@@ -137,7 +137,7 @@ fn exists(path: &Path) -> Failure {
 }
 
 /// A report folder. Its manifest lists the files that AnyK wrote there, with checksums. AnyK overwrites these files
-/// unless they were changed since.
+/// unless they have been changed.
 #[derive(Debug)]
 pub(crate) struct ReportFolder<'a> {
     path: &'a Path,
@@ -148,7 +148,7 @@ pub(crate) struct ReportFolder<'a> {
 #[derive(Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Manifest {
-    /// Checksums of each file before and after it was last written: an interrupted run leaves one of them.
+    /// Checksums of each file before and after the last write. After an interruption, the file has one of the two.
     files: BTreeMap<String, Vec<String>>,
 }
 
@@ -163,7 +163,7 @@ fn checksum(bytes: &[u8]) -> String {
 }
 
 impl<'a> ReportFolder<'a> {
-    /// Opens a folder, which is created if it is missing, and checks that these files can be written to it.
+    /// Opens a folder, creates it if it is missing, and checks that these files can be written to it.
     pub(crate) fn open(
         path: &'a Path,
         outputs: &'a Outputs,
@@ -178,7 +178,7 @@ impl<'a> ReportFolder<'a> {
         Ok(folder)
     }
 
-    /// Enters files in the manifest, then writes them.
+    /// Adds files to the manifest, then writes them.
     pub(crate) fn write(&self, files: &[ReportFile]) -> Result<(), Failure> {
         let mut manifest = self.manifest()?;
         for (name, bytes) in files {

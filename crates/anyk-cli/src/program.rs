@@ -13,9 +13,9 @@ use anyk::core::{Allocation, Allotment, Instance, Outcome, Policy, Status, recor
 use anyk::exchange::Input;
 use anyk::framework::Error;
 
-/// Maximum length of a line from a program in bytes, three times that of an allocation of a million users.
+/// Maximum length in bytes of a line from a program, three times the length of an allocation of a million users.
 const LONGEST: usize = 1 << 28;
-/// Number of last bytes of standard error that are kept for error messages.
+/// Number of bytes at the end of standard error that are kept for error messages.
 const KEPT: usize = 2000;
 /// Number of characters of an answer that error messages show.
 const SHOWN: usize = 200;
@@ -266,7 +266,7 @@ impl Program {
         // Later lines may not match their instances, so the program is not kept.
         let holds = |word: &[u8]| answer.windows(word.len()).any(|window| window == word);
         let hint = if !answer.ends_with(b"\n") {
-            format!(" and more: {} bytes without a line break", answer.len())
+            format!(" ({} bytes without a line break)", answer.len())
         } else if holds(b"NaN") || holds(b"Infinity") {
             " (JSON has no NaN and no infinity)".to_owned()
         } else {

@@ -19,7 +19,7 @@ use crate::pickles::{Parts, Picked, reduced};
 use crate::pool::{Pool, Worker};
 use crate::work::long;
 
-/// Work (see `Instance::work`) from which a single instance runs as an interruptible task.
+/// Smallest amount of work (see `Instance::work`) for which a single instance runs as an interruptible task.
 const LONG: usize = 50_000;
 
 /// Status and proof of an allocation, or the reason why there is none.
@@ -56,7 +56,7 @@ impl Quality {
     }
 }
 
-/// Raises a Python warning, once in a process.
+/// Issues a Python warning, at most once per process.
 pub(crate) fn warn_once(py: Python<'_>, warning: Option<&str>) -> PyResult<()> {
     static WARNED: AtomicBool = AtomicBool::new(false);
     match warning {
@@ -79,7 +79,7 @@ fn fixed<T: numpy::Element>(py: Python<'_>, values: Vec<T>) -> Bound<'_, PyArray
     array
 }
 
-/// Returns the error for an attribute that answers with these arrays do not have.
+/// Returns the error for an unknown attribute of an answer; the message lists the arrays of the answer.
 fn no_attribute(py: Python<'_>, what: &str, about: &'static About, name: &str) -> PyErr {
     let arrays = || arrays_of(about).map(|column| column.name);
     let text = format!("{what} {}, not {name}", arrays().collect::<Vec<_>>().join(", "));
@@ -93,7 +93,7 @@ fn no_attribute(py: Python<'_>, what: &str, about: &'static About, name: &str) -
     PyAttributeError::new_err(format!("{text}{}", hint(py, name, known)))
 }
 
-/// Returns what `anyk._show` makes of an object: `text` or `html`.
+/// Returns the text that `anyk._show` builds for an object; `how` is `text` or `html`.
 pub(crate) fn shown<'py>(of: &Bound<'py, PyAny>, how: &str) -> PyResult<Bound<'py, PyAny>> {
     of.py().import("anyk._show")?.call_method1(how, (of,))
 }
@@ -155,8 +155,7 @@ impl Allocation {
         self.quality.iterations
     }
 
-    /// Warning that the allocation is outside the range in which the model of the problem is meant to hold; None if it
-    /// is inside.
+    /// Warning if the allocation is outside the range for which the formulas of the problem are meant; otherwise None.
     #[getter]
     fn warning(&self) -> Option<&str> {
         self.quality.warning.as_deref()
@@ -448,8 +447,8 @@ impl Allocations {
         Ok(fixed(py, by_row))
     }
 
-    /// Return a `pandas.DataFrame` with the amounts and the status of each user. Its index is that of the table that
-    /// the users come from, or otherwise the positions of cell and user.
+    /// Return a `pandas.DataFrame` with the amounts and the status of each user. Its index is that of the table of
+    /// users; without such a table, the index has the positions of cell and user.
     fn to_pandas<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
         let (py, answers) = (slf.py(), slf.get());
         let users: Vec<usize> = answers.sizes.clone();
@@ -463,7 +462,7 @@ impl Allocations {
     }
 
     /// Return an amount of all cells: an array with one row per cell if all cells have the same number of users,
-    /// otherwise a list of arrays. With `total_` before its name, return its sum in each cell.
+    /// otherwise a list of arrays. With the prefix `total_`, return the sum of the amount in each cell.
     fn __getattr__<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
         let summed = name.strip_prefix("total_").and_then(|name| self.column(py, name).ok());
         if let Some((column, values)) = summed {

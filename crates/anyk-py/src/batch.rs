@@ -1,4 +1,4 @@
-//! Batches of cells: built from arrays, tables, files and random draws, and parts of them.
+//! Batches of cells, built from arrays, tables, files, random draws or other batches.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use crate::options::known;
 use crate::pickles::{self, Picked, Stored};
 use crate::work::long;
 
-/// Cells of one problem, with any numbers of users.
+/// Cells of one problem. The number of users can differ between cells.
 #[pyclass(module = "anyk", frozen, weakref)]
 pub(crate) struct Batch {
     pub(crate) kind: Arc<Kind>,
@@ -125,8 +125,8 @@ impl Batch {
         self.instances.iter().map(|instance| instance.size().users).collect()
     }
 
-    /// Return one cell, or a batch: of a slice, of a list of indices, or of those cells that are True in a mask with
-    /// one entry for each cell. Negative indices count from the end.
+    /// Return one cell for an index, or a batch for a slice, a list of indices, or a mask with one boolean for each
+    /// cell. Negative indices count from the end.
     fn __getitem__<'py>(
         slf: &Bound<'py, Self>,
         index: &Bound<'py, PyAny>,
@@ -234,7 +234,7 @@ impl Rows {
         (self.of_users.clone(), self.index.clone_ref(py))
     }
 
-    /// Returns some of the rows, given in the order of the users, as the rows of a smaller table.
+    /// Returns the chosen rows, in the order of the users, as the rows of a smaller table.
     fn part(&self, py: Python<'_>, chosen: &[usize]) -> PyResult<Self> {
         let mut order: Vec<usize> = (0..chosen.len()).collect();
         order.sort_by_key(|&user| chosen[user]);
@@ -251,7 +251,7 @@ impl Rows {
     }
 }
 
-/// Returns the position of an index that may count from the end.
+/// Converts an index to a position; a negative index counts from the end.
 pub(crate) fn place(index: isize, length: usize) -> PyResult<usize> {
     let found =
         if index < 0 { length.checked_add_signed(index) } else { Some(index.unsigned_abs()) };
@@ -395,7 +395,7 @@ pub(crate) fn read_cells(
     Ok(Batch { kind, instances: Arc::new(read.or_raise(py)?), rows: None })
 }
 
-/// Returns whether the name of a column is that of a parameter of the problem. `is_beside_power` says whether the table
+/// Returns whether a column has the name of a parameter of the problem. `is_beside_power` says whether the table
 /// also has the column `power_w`.
 #[pyfunction]
 pub(crate) fn is_parameter(

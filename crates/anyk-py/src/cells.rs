@@ -1,4 +1,4 @@
-//! Instances of any problem, one or many, with their solvers and their judge.
+//! Cells in Python: instances of any problem, with solvers and the feasibility check.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -59,7 +59,7 @@ impl Kind {
         Self::made(about, options).or_raise(py)
     }
 
-    /// Returns the options of the cells of a problem.
+    /// Returns the options that cells of a problem accept.
     pub(crate) fn specs(about: &'static About) -> Vec<OptionSpec> {
         let mut specs = (about.flags)(Verb::Assess);
         specs.extend((about.flags)(Verb::Solve));
@@ -105,7 +105,7 @@ impl Kind {
         let make = || Arc::new(Pool::new(Source::Problem(Arc::clone(&self.problem), name.clone())));
         match self.solvers.try_lock() {
             Ok(mut solvers) => {
-                // Unknown names fill the map as well, although each of them fails later.
+                // Names of unknown solvers also fill the map, although they fail later.
                 if solvers.len() > 16 {
                     solvers.clear();
                 }
@@ -281,7 +281,7 @@ impl Cell {
         self.kind.about().policies.iter().map(|row| row.name).collect()
     }
 
-    /// Return the names of the amounts to allocate, each with whether it is one number for all users.
+    /// Return the names of the amounts to allocate, each with a flag: whether it is one number for all users.
     fn amounts(&self) -> Vec<(&'static str, bool)> {
         let amounts = self.instance.about().amounts;
         amounts.iter().map(|amount| (amount.name, amount.is_common())).collect()

@@ -27,8 +27,8 @@ use crate::separable::like;
 use crate::work::{Watch, long};
 
 /// Python policy, called on the caller's thread. The Python side wraps the user's function such that `call(cell)`
-/// returns the seconds that it took, and either lists of numbers in the order of the cell's amounts or a reason as a
-/// string.
+/// returns the seconds that the function took, and either one list of numbers for each amount or, as a string, the
+/// reason why there is no allocation.
 #[derive(Clone)]
 struct Asked {
     call: Arc<Py<PyAny>>,
@@ -36,7 +36,7 @@ struct Asked {
     watch: Arc<Watch>,
 }
 
-/// Amounts in the order of the cell's amounts, or the reason why there are none.
+/// Values of each amount of a problem, or the reason why there are none.
 type Amounts = Result<Vec<Vec<f64>>, String>;
 
 /// Extracts the amounts, or the reason, from the result of a Python policy.
@@ -87,7 +87,7 @@ struct Function {
     asked: Asked,
     /// Whether the function takes a list of cells.
     batch: bool,
-    /// Results of the last batch that were not returned yet, in the order of its instances.
+    /// Results of the last batch that have not been returned, in the order of the instances.
     known: VecDeque<Amounts>,
     /// Seconds that the function took for one cell.
     seconds: f64,
@@ -166,8 +166,8 @@ enum Given {
 }
 
 /// Compares policies on the same instances and returns the comparison as JSON. `policies` has pairs of a name and a
-/// policy: the name of a baseline, a `Model`, or `(function, batch)`. The instances are random ones of a problem or
-/// like `template`, a user-defined one; or they are the given `cells`.
+/// policy: the name of a baseline, a `Model`, or `(function, batch)`. The instances are the given `cells`, random
+/// instances of a problem, or random instances that resemble `template`, a user-defined problem.
 #[pyfunction]
 #[allow(clippy::too_many_arguments)]
 pub(crate) fn evaluate(
@@ -282,7 +282,7 @@ pub(crate) fn evaluate(
     found.or_raise(py)
 }
 
-/// Builds a participant of the comparison.
+/// Builds a policy of the comparison.
 fn named_policy(
     name: &str,
     policy: &Given,
@@ -317,8 +317,8 @@ enum PolicySource {
     Rows(Vec<SampleRow>),
 }
 
-/// Returns the index of the amount that `quantity` names, with or without its unit. The default quantity names the
-/// only amount of a problem.
+/// Returns the index of the amount that `quantity` names, with or without its unit. If the problem has only
+/// one amount, the default quantity selects it.
 fn amount_of(py: Python<'_>, about: &core::About, quantity: &str) -> PyResult<usize> {
     let names: Vec<&str> = about.amounts.iter().map(|amount| amount.name).collect();
     let is_meant = |name: &&str| *name == quantity || name.split('_').next() == Some(quantity);
@@ -331,7 +331,7 @@ fn amount_of(py: Python<'_>, about: &core::About, quantity: &str) -> PyResult<us
     })
 }
 
-/// Runs a policy on given instances. Returns the samples of those sizes that have enough, and the number of sizes that
+/// Runs a policy on given instances. Returns the samples for each K that has enough of them, and the number of K that
 /// have too few.
 fn sampled(
     policy: &mut dyn Policy,
@@ -357,9 +357,9 @@ fn sampled(
     });
     if by_size.len() < 2 {
         return Err(Error::Array(format!(
-            "the cells have too few different numbers of users for a size law. It needs 2 different K with at least \
-             {FEWEST_INSTANCES} cells and {FEWEST_SAMPLES} users each; {} of {all} have that many. Add cells, or leave \
-             out `cells` to diagnose the policy on random ones",
+            "a size law needs at least two values of K, each with at least {FEWEST_INSTANCES} cells and \
+             {FEWEST_SAMPLES} users in total; {} of {all} values have enough. Add cells, or leave out `cells` to \
+             diagnose the policy on random cells",
             by_size.len()
         )));
     }

@@ -41,7 +41,7 @@ pub(crate) fn exception(py: Python<'_>, error: &Error) -> PyErr {
     }
 }
 
-/// Returns the hint for a value that resembles one of the names that are expected instead.
+/// Returns the hint for an invalid value that resembles one of the expected names.
 fn of_choices(py: Python<'_>, error: &Error) -> String {
     let Error::Invalid(Invalid { fault: Fault::Value { value, expected }, .. }) = error else {
         return String::new();

@@ -121,7 +121,7 @@ impl Model {
         Ok(all)
     }
 
-    /// Largest number of users in the validation; None for a method that does not depend on it.
+    /// Largest number of users in the validation; None for a method whose quality does not depend on it.
     #[getter]
     fn validated_k(&self) -> Option<usize> {
         self.model.validated_k()

@@ -90,7 +90,7 @@ pub(crate) fn known(
     }
 }
 
-/// Returns the question whether the most similar of the known names was meant; empty if none is similar.
+/// Returns a hint with the most similar of the known names; empty if none is similar.
 pub(crate) fn hint(
     py: Python<'_>,
     name: &str,

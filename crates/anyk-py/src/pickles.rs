@@ -26,13 +26,13 @@ pub(crate) fn reduced<'py>(
     Ok((py.import("anyk._pickles")?.getattr(function)?, arguments))
 }
 
-/// Returns the error for the content of a pickle that no object has.
+/// Returns the error for a pickle whose content does not describe a valid object.
 pub(crate) fn damaged() -> PyErr {
     InputError::new_err("the pickle is damaged, expected an object of this version of AnyK")
 }
 
-/// Returns the problem with a name and a first amount. The built-in separable problem allocates powers, and one of your
-/// own allocates `x`.
+/// Returns the problem with a name and a first amount. The amount distinguishes the built-in separable
+/// problem, which allocates powers, from a user-defined one, which allocates `x`.
 pub(crate) fn about(problem: &str, amount: &str) -> PyResult<&'static About> {
     let mut all = anyk::problems::all().into_iter().chain([own_about()]);
     let is_meant = |about: &&About| {
@@ -96,11 +96,11 @@ impl Quality {
     }
 }
 
-/// Instance in a pickle: number of users, length of the second axis, values of each column, and its own options.
+/// Instance in a pickle: number of users, length of the second axis, values of each column, and options.
 pub(crate) type Stored<'py> = (usize, usize, Vec<Vec<f64>>, Bound<'py, PyDict>);
 
-/// Returns the state of an instance. That of a user-defined separable problem has the costs and the users; `costs` has
-/// those of earlier instances, so that a pickle contains each cost once.
+/// Returns the state of an instance. For a user-defined separable problem, the state has the costs and the users;
+/// `costs` has the costs of earlier instances, so that a pickle contains each cost once.
 pub(crate) fn state<'py>(
     py: Python<'py>,
     instance: &Instance,
@@ -125,7 +125,7 @@ pub(crate) fn instance(
     Ok(Arc::new(formulating.instance(record)?))
 }
 
-/// Returns the name of a problem, or `None` if it has costs of the caller, and those options that a cell can have.
+/// Returns the name of a problem, or `None` if it is user-defined, and the options that a cell can have.
 pub(crate) fn home<'py>(
     py: Python<'py>,
     kind: &Kind,

@@ -35,7 +35,8 @@ fn slice<'a>(name: &str, array: &'a PyReadonlyArray1<'_, f64>) -> PyResult<&'a [
         .map_err(|_| InputError::new_err(format!("{name}: expected an array in C order")))
 }
 
-/// Returns the error for a function or samples that are not a cost, and says how to maximize a utility.
+/// Returns the error for a function or samples that are not a valid cost. If they increase, it also explains how to
+/// maximize a utility.
 fn not_a_cost(why: &CostError) -> PyErr {
     let advice = match why {
         CostError::NotDecreasing { .. } => {
@@ -151,7 +152,7 @@ impl Cost {
         self.cost.error_bound()
     }
 
-    /// Maximum difference to any other convex cost through the same samples, relative to the range of their values;
+    /// Maximum difference from any other convex cost through the same samples, relative to the range of their values;
     /// None for a function.
     #[getter]
     fn between_samples(&self) -> Option<f64> {
@@ -254,8 +255,8 @@ pub(crate) fn train_separable(
     Ok(Model::new(model, Some(report)))
 }
 
-/// Returns the kind whose random instances resemble a user-defined separable problem: its costs and budget, and gains
-/// from the range of its gains.
+/// Returns the kind whose random instances resemble a user-defined separable problem. They have its costs and budget,
+/// and gains from the same range.
 pub(crate) fn like(
     py: Python<'_>,
     cell: &Cell,
@@ -268,12 +269,12 @@ pub(crate) fn like(
     Ok(Arc::new(Kind::of(Arc::new(own), Options::default())))
 }
 
-/// Returns the registry row of problems with costs of the caller.
+/// Returns the registry row of user-defined separable problems.
 pub(crate) fn own_about() -> &'static About {
     &OWN_SEPARABLE
 }
 
-/// Returns whether a problem has costs of the caller.
+/// Returns whether a problem is user-defined.
 pub(crate) fn is_own(about: &'static About) -> bool {
     std::ptr::eq(about, &raw const OWN_SEPARABLE)
 }
@@ -283,7 +284,7 @@ pub(crate) fn own_problem(instance: &Instance) -> Option<&Separable> {
     instance.formulation().ok().filter(|_| is_own(instance.about()))
 }
 
-/// Returns the state of a user-defined problem for a pickle: the costs and the users. `costs` has those of earlier
+/// Returns the state of a user-defined problem for a pickle: the costs and the users. `costs` has the costs of earlier
 /// problems, so that a pickle contains each cost once.
 pub(crate) fn own_state<'py>(
     py: Python<'py>,

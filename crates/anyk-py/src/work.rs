@@ -1,4 +1,4 @@
-//! Long-running work: parallel, without the interpreter's lock, and stopped by Ctrl-C.
+//! Runs long work in parallel and without the interpreter's lock, until the work ends or Ctrl-C stops it.
 //!
 //! The work runs on a separate thread. Meanwhile, the caller's thread shows progress, checks for signals, and calls the
 //! user's Python functions when the work needs them. It is the only thread that calls them.
@@ -20,7 +20,7 @@ use rayon::{ThreadPool, ThreadPoolBuilder};
 const TICK: Duration = Duration::from_millis(20);
 /// Interval between progress reports.
 const SHOWN: Duration = Duration::from_millis(100);
-/// Time that stopped work has to end before the caller returns without it.
+/// Maximum time for which the caller waits until stopped work has ended.
 const PATIENCE: Duration = Duration::from_millis(120);
 
 /// Thread pool for one task at a time. A task that starts another task keeps its pool, and so does a stopped task that
@@ -30,7 +30,7 @@ struct Cores {
     pool: Option<ThreadPool>,
 }
 
-/// Pools that no task uses.
+/// Idle pools.
 static IDLE: Mutex<Vec<Cores>> = Mutex::new(Vec::new());
 
 impl Cores {
@@ -95,7 +95,7 @@ pub(crate) struct Watch {
     done: AtomicU64,
     /// Name and number of parts of the current stage.
     of: Mutex<(String, u64)>,
-    /// Messages that were not shown yet.
+    /// Messages that have not been shown.
     told: Mutex<VecDeque<String>>,
     /// Channel to the caller's thread; `None` once the caller accepts no more calls.
     questions: Mutex<Option<Sender<Question>>>,
@@ -256,7 +256,7 @@ fn received<T: Send>(
     py.detach(move || from.recv_timeout(time))
 }
 
-/// Calls `progress`. Returns whether it asked to stop.
+/// Calls `progress` and returns whether the user's function requested a stop.
 fn report(watch: &Watch, progress: &Bound<'_, PyAny>) -> PyResult<bool> {
     let (what, all) = lock(&watch.of).clone();
     let told: Vec<String> = lock(&watch.told).drain(..).collect();

@@ -110,7 +110,7 @@ def test_a_parameter_applies_to_its_cell() -> None:
         ({"max_power_dbm": [400, 400]}, "the table: max_power_dbm is 400, expected"),
         ({"rate_bps": [1e6, 1e6]}, "row 0: rate_bps is 1000000, but this problem does not have this parameter"),
         ({"shadowing": [8, 8]}, "it is a parameter of random users, and has no effect on these"),
-        ({"max_power_dbm": [40, 40], "max_power_w": [20, 20]}, "expected max_power_dbm 40 as the file says elsewhere"),
+        ({"max_power_dbm": [40, 40], "max_power_w": [20, 20]}, "expected max_power_dbm 40, as elsewhere in the file"),
         ({"distance_m": [60.0, -1.0]}, "the table: row 1: distance_m is -1, expected"),
         ({"distance_m": [60.0, np.nan]}, "the table: row 1: distance_m is NaN, expected"),
     ],
@@ -126,7 +126,7 @@ def test_files_read_from_python_obey_the_same_rule() -> None:
     (found,) = anyk.read("urllc", json.dumps(cell).encode(), max_power_dbm=30)
     assert found.max_power_w == anyk.Urllc([60.0], max_power_dbm=20).max_power_w
     cell = {"max_power_dbm": "high", "users": [{"distance_m": 60}]}
-    with pytest.raises(anyk.InputError, match="max_power_dbm is \"high\", expected a number, since it sets a parameter"):
+    with pytest.raises(anyk.InputError, match="max_power_dbm is \"high\", expected a number; this field"):
         anyk.read("urllc", json.dumps(cell).encode())
 
 

@@ -115,7 +115,7 @@ def test_what_cannot_be_trained_is_refused() -> None:
         PrimalDual(policy, lambda _: Terms(torch.zeros(())), tightening=1.5)
     with pytest.raises(ValueError, match="last_rate is 1, expected a number from 0 to rate"):
         PrimalDual(policy, lambda _: Terms(torch.zeros(())), last_rate=1)
-    with pytest.raises(ValueError, match="a violation and no multiplier"):
+    with pytest.raises(ValueError, match="a violation but no multiplier"):
         terms = lambda kind: Terms(policy(kind).sum(-1), policy(kind))  # noqa: E731
         PrimalDual(policy, terms).train(kinds, 1)
     with pytest.raises(Diverged, match="at step 0 the objective is nan"):

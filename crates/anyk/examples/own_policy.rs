@@ -11,7 +11,7 @@ impl Policy for Rule {
         let inputs = cell.inputs();
         let input = |name: &str| inputs.iter().find(|input| input.name == name).map(|i| &i.values);
         let (Some(gains), Some(budget_w)) = (input("gains"), input("max_power_w")) else {
-            return Ok(Outcome::Refused("there are no gains".to_owned()));
+            return Ok(Outcome::Refused("the cell has no gains".to_owned()));
         };
         let each_w = budget_w[0] / gains.len() as f64;
         into.amounts[0].fill(each_w);

@@ -1,4 +1,4 @@
-//! Adds your own problem, the largest sum rate within a power budget, and solves, compares and diagnoses it:
+//! Registers your own problem (maximize the sum rate within a power budget), and solves, compares and diagnoses it:
 //! `cargo run -p anyk --release --example own_problem`.
 
 use std::sync::Arc;

@@ -19,6 +19,6 @@ fn main() -> Result<(), anyk::Error> {
     for (column, amounts) in problem.about().amounts.iter().zip(&allocation.amounts) {
         println!("{}: {amounts:.3?}", column.name);
     }
-    println!("the judge says: {}", verdict.status);
+    println!("verdict: {}", verdict.status);
     Ok(())
 }

@@ -30,7 +30,7 @@ pub struct Config {
     pub cell: CellConfig,
     /// Road on which random users are placed.
     pub road: RoadConfig,
-    /// Path loss of users that are given by their distance.
+    /// Path loss of users whose distance is given.
     pub path_loss: PathLossConfig,
     /// Frame structure and delay bound.
     pub frame: FrameConfig,
@@ -48,12 +48,12 @@ pub struct CellConfig {
     pub noise_density_dbm_hz: f64,
     /// Number of antennas at the base station, `N_t`.
     pub antennas: u32,
-    /// Largest spectral efficiency in a fading state, bit/s/Hz; no limit if it is left out, as in the paper.
+    /// Largest spectral efficiency in a fading state, bit/s/Hz; unlimited if this field is omitted, as in the paper.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_spectral_efficiency: Option<f64>,
 }
 
-/// Section `cell` of a file. Files of version 0.2 also contain the name of the quadrature; only one is still
+/// Section `cell` of a file. Files of AnyK 0.2 also contain the name of a quadrature, of which only one is still
 /// supported.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -114,8 +114,8 @@ pub struct RoadConfig {
     pub cell_radius_m: f64,
 }
 
-/// Path loss by name, with its parameters. A missing parameter has the default of the path loss; a parameter that the
-/// path loss does not have is rejected.
+/// Path loss by name, with its parameters. A missing parameter has the default of the path loss. AnyK rejects a
+/// parameter that the path loss does not have.
 ///
 /// ```
 /// let uma = "[path_loss]\nmodel = \"uma-los\"\ncarrier_ghz = 3.5\n";
@@ -164,7 +164,8 @@ pub struct PathLossConfig {
     pub shadowing: Option<Shadowing>,
 }
 
-/// Returns whether the path loss is the default, which files do not name: the first versions had no other.
+/// Returns whether the path loss is the default. Files omit the name of the default, because the first versions had no
+/// other path loss.
 #[allow(clippy::trivially_copy_pass_by_ref)]
 fn is_log_distance(model: &PathLossModel) -> bool {
     *model == PathLossModel::LogDistance
@@ -275,8 +276,8 @@ impl PathLossConfig {
         self
     }
 
-    /// Fills in the defaults of log-distance, as the first versions did. Other path losses leave missing parameters
-    /// empty, so that a change of the name also changes the defaults.
+    /// Fills in the defaults of log-distance, as the first versions did. With other path losses, missing parameters
+    /// stay empty, so that a change of the name also changes the defaults.
     fn with_defaults(self) -> Self {
         if self.model == PathLossModel::LogDistance { self.filled() } else { self }
     }
@@ -286,7 +287,7 @@ impl PathLossConfig {
         let path_loss = path_loss.map_err(|wrong| wrong.within("path_loss"))?;
         if self.shadowing == Some(Shadowing::Standard) && !self.model.has_standard_shadowing() {
             let expected = format!(
-                "a standard deviation in dB from 0.1 to 20 for {}: `standard` is only for TR 38.901",
+                "a standard deviation in dB from 0.1 to 20 for {}: `standard` applies only to TR 38.901",
                 self.model
             );
             return Err(Invalid::value("path_loss.shadowing", "standard", expected));
@@ -312,7 +313,7 @@ impl Config {
         toml::to_string(self)
     }
 
-    /// Names of the sections of a file.
+    /// Names of the sections of a config file.
     pub const SECTIONS: [&'static str; 5] = ["cell", "road", "path_loss", "frame", "service"];
 
     /// Checks every value and builds the [`System`].
@@ -370,7 +371,7 @@ impl Config {
     }
 }
 
-/// Checked [`Config`], with values that are derived from it.
+/// Checked [`Config`] of a cell, with values that are derived from it.
 #[derive(Debug, Clone)]
 pub struct System {
     config: Config,
@@ -378,45 +379,45 @@ pub struct System {
 }
 
 impl System {
-    /// Config that the system was built from.
+    /// Returns the config that the system was built from.
     pub fn config(&self) -> &Config {
         &self.config
     }
 
-    /// Power budget `P_max`, W.
+    /// Returns the power budget `P_max`, W.
     pub fn max_power_w(&self) -> f64 {
         Watt::from(Dbm(self.config.cell.max_power_dbm)).0
     }
 
-    /// Noise density `N_0`, W/Hz.
+    /// Returns the noise density `N_0`, W/Hz.
     pub fn noise_w_hz(&self) -> f64 {
         Watt::from(Dbm(self.config.cell.noise_density_dbm_hz)).0
     }
 
-    /// Road on which random users are placed.
+    /// Returns the road on which random users are placed.
     pub fn road(&self) -> Road {
         let RoadConfig { min_distance_m, cell_radius_m } = self.config.road;
         Road { min_distance_m, cell_radius_m }
     }
 
-    /// Path loss of users that are given by their distance.
+    /// Returns the path loss of users whose distance is given.
     pub fn path_loss(&self) -> PathLoss {
         self.path_loss
     }
 
-    /// Shadowing of users that are drawn at random.
+    /// Returns the shadowing of users that are drawn at random.
     pub fn shadowing(&self) -> Option<Shadowing> {
         self.config.path_loss.shadowing
     }
 
-    /// Returns whether random users are written by their gains. Users of log-distance without shadowing are written by
-    /// their distances, from which every command computes the gains.
+    /// Returns whether random users are written with their gains. Otherwise they are written with their distances, from
+    /// which every command computes the gains.
     pub fn draws_gains(&self) -> bool {
         self.shadowing().is_some() || !matches!(self.path_loss, PathLoss::LogDistance { .. })
     }
 
     /// Rejects a path loss that differs between users at the same distance. Commands that compute gains from distances
-    /// do not support it.
+    /// do not support such a path loss.
     pub fn refuse_random_path_loss(&self) -> Result<(), Invalid> {
         if let Some(shadowing) = self.shadowing() {
             let expected = "no shadowing: only `anyk sample` applies it";
@@ -424,7 +425,8 @@ impl System {
         }
         let PathLossConfig { model, user_height_m, .. } = self.config.path_loss;
         if model.is_mixed() {
-            let expected = "a path loss with or without line of sight (-los, -nlos): only `anyk sample` mixes both";
+            let expected =
+                "a path loss whose name ends in -los or -nlos: only `anyk sample` mixes both";
             return Err(Invalid::value("path_loss.model", model, expected));
         }
         if self.path_loss.is_random() {
@@ -438,12 +440,12 @@ impl System {
         Ok(())
     }
 
-    /// Small-scale fading of the cell's antennas.
+    /// Returns the small-scale fading of the cell's antennas.
     pub fn fading(&self) -> Fading {
         Fading { antennas: self.config.cell.antennas }
     }
 
-    /// Service class of users that do not set one.
+    /// Returns the service class of users that do not set one.
     pub fn service(&self) -> ServiceClass {
         self.config.service
     }

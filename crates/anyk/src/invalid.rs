@@ -3,9 +3,9 @@
 use std::borrow::Cow;
 use std::fmt;
 
-/// Rejected value: its field, the given value, and the accepted values.
+/// Error for a rejected value: the field, the given value, and the accepted values.
 ///
-/// An option has the name of its field (`max_power_dbm`), as in Python. The program prints it as a flag.
+/// Options have the names of fields (`max_power_dbm`), as in Python. The program prints them as flags.
 ///
 /// ```
 /// use anyk::Invalid;
@@ -15,9 +15,9 @@ use std::fmt;
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Invalid {
-    /// Index of the user with the wrong value, from 0; `None` if the value belongs to no single user.
+    /// Index of the user with the wrong value, from 0; `None` if the value does not belong to a single user.
     pub user: Option<usize>,
-    /// Field or option, with words joined by underscores.
+    /// Name of the field or option, with words joined by underscores.
     pub field: Cow<'static, str>,
     /// Fault of the field.
     pub fault: Fault,
@@ -52,7 +52,7 @@ pub enum Fault {
 
 impl Invalid {
     /// Returns the error for a value that is not accepted.
-    // Takes the value by value, since callers pass numbers and literals.
+    // The argument is taken by value, since callers pass numbers and literals.
     #[allow(clippy::needless_pass_by_value)]
     pub fn value(
         field: impl Into<Cow<'static, str>>,
@@ -69,7 +69,7 @@ impl Invalid {
         value: f64,
         expected: impl Into<Cow<'static, str>>,
     ) -> Self {
-        // Avoids hundreds of zeros.
+        // Scientific notation avoids hundreds of zeros.
         let is_short = value == 0.0 || (1e-6..1e10).contains(&value.abs());
         let value = if is_short { value.to_string() } else { format!("{value:e}") };
         Self::value(field, value, expected)

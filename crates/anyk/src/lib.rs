@@ -6,8 +6,8 @@
 //! `docs/architecture.md` describes the structure.
 //!
 //! The first problem is URLLC. `K` users with gains `α_k` get powers `P_k` and bandwidths `B_k`. Each user may lose
-//! at most a share `ε` of its packets, including late ones, and the total bandwidth is minimized (`docs/notation.md`
-//! lists all symbols):
+//! at most a share `ε` of its packets; late packets count as lost. AnyK minimizes the total bandwidth
+//! (`docs/notation.md` lists all symbols):
 //!
 //! ```text
 //! min  Σ_k B_k     s.t.   C^E_k(α_k P_k, B_k) ≥ S^E_k  for each user k,     Σ_k P_k ≤ P_max
@@ -28,16 +28,16 @@
 //! # Ok::<(), anyk::Error>(())
 //! ```
 //!
-//! Each problem also has its own types, which avoid the overhead of the general interface: see
+//! Each problem also has types that avoid the overhead of the general interface, such as
 //! [`UrllcSolver`](problems::urllc::UrllcSolver). `crates/anyk/examples/` contains four programs.
 //!
-//! A module uses only modules listed above it, and a problem uses only problems before it in [`problems::BUILT_IN`].
-//! A test checks both rules.
+//! A module uses only the modules above it in the following table, and a problem uses only the problems before it in
+//! [`problems::BUILT_IN`]. A test checks both rules.
 //!
 //! | module | contents |
 //! | --- | --- |
 //! | [`math`] | roots, tables of functions, statistics, random streams, vector code; nothing specific to wireless |
-//! | [`units`], [`tolerance`], [`limits`], [`Invalid`] | dB and W; all tolerances; upper limits on sizes; the error for a wrong value. All modules may use them |
+//! | [`units`], [`tolerance`], [`limits`], [`Invalid`] | dB and W; all tolerances; upper limits on sizes; the error for a wrong value. All modules may use these four |
 //! | [`channel`] | gains of users on a road or a field; distributions and samples of fading |
 //! | [`qos`] | requirement of a service class: the certified minimum bandwidth `b(u)` at a received power |
 //! | [`Config`], [`System`] | all parameters of a cell, before and after validation |
@@ -46,7 +46,7 @@
 //! | [`framework`] | training driver, model files, options, errors |
 //! | [`core`](mod@crate::core) | records, instances, policies and problems; readers, answering of inputs, comparison |
 //! | [`problems`] | the problems and their registry |
-//! | [`diagnosis`] | size law of any policy, and the networks that follow it |
+//! | [`diagnosis`] | size law of any policy, and the networks that follow this size law |
 //!
 //! The crate `anyk-study` reproduces the paper's tables and figures with the public interface of this crate.
 
@@ -76,8 +76,8 @@ pub use crate::framework::{Error, Options};
 pub use crate::problems::{load, problem, train};
 pub use invalid::{Fault, Invalid};
 
-/// Identifies the sources of this library by 16 hexadecimal digits. Stored results contain it, so that a changed
-/// library never reuses them.
+/// Hash of the sources of this library, as 16 hexadecimal digits. Stored results contain this hash, so that a
+/// changed library never reuses them.
 pub const SOURCES: &str = env!("ANYK_SOURCES");
 
 /// Runs the code in README.md as a test.

@@ -6,27 +6,28 @@ pub const ROOT: f64 = 1e-14;
 /// Guaranteed relative accuracy of the exact required bandwidth `b(u)`.
 pub const EXACT_BANDWIDTH: f64 = 1e-12;
 
-/// Largest relative error of the certified table of `b(u)`. A table with a larger measured bound is rejected.
+/// Largest relative error of the certified table of `b(u)`. AnyK rejects a table with a larger error bound.
 pub const TABLE: f64 = 1e-9;
 
 /// Largest distance between the bounds on a tabulated cost function, relative to the cost.
 pub const COST_TABLE: f64 = 5e-9;
 
-/// Relative duality gap below which an allocation for a user-defined cost function counts as optimal. It is larger
-/// than [`DUALITY_GAP`], since the bound holds for every convex function through the points of the tables.
+/// Relative duality gap below which an allocation for a user-defined cost function counts as optimal. This tolerance is
+/// larger than [`DUALITY_GAP`], since the bound holds for every convex function through the points of the tables.
 pub const COST_GAP: f64 = 1e-6;
 
 /// Relative duality gap below which a solution counts as optimal.
 pub const DUALITY_GAP: f64 = 1e-8;
 
-/// Share of the power budget below which the remaining power, above the users' smallest needs, makes a cell count as
-/// infeasible. So close to the limit, `f64` cannot resolve the bandwidth as a function of the budget.
+/// Smallest remaining power, as a share of the power budget, after every user gets the minimum power that it needs. A
+/// cell with less remaining power counts as infeasible, since `f64` cannot resolve the bandwidth as a function of the
+/// budget so close to the limit.
 pub const POWER_SLACK: f64 = 1e-12;
 
 /// Relative excess over a budget that counts as rounding.
 pub const BUDGET: f64 = 1e-12;
 
-/// Relative excess over a budget that is permitted to networks, which compute in single precision.
+/// Permitted relative excess over a budget for networks, which compute in single precision.
 pub const LEARNED_BUDGET: f64 = 1e-5;
 
 /// Share of the power that the solver holds back from each user when it chooses a bandwidth, so that rounding of
@@ -40,10 +41,10 @@ pub const BINARY: f64 = 1e-3;
 /// is still far from overflow.
 pub const LOUDEST: f64 = 1e100;
 
-/// Relative difference below which two sum rates count as equal. Powers that WMMSE has not brought exactly to 0 or
-/// `P_max` differ by more than rounding.
+/// Relative difference below which two sum rates count as equal. A difference above rounding can remain, since WMMSE
+/// does not bring all powers exactly to 0 or `P_max`.
 pub const SUM_RATE: f64 = 1e-6;
 
-/// Relative difference below which a parameter in a file equals the current value. Single precision has an error of
-/// about 1e-7, and printed tables show seven digits.
+/// Relative difference below which a parameter in a file counts as equal to the value in effect. Single precision has
+/// an error of about 1e-7, and printed tables show seven digits.
 pub const SAME_PARAMETER: f64 = 1e-6;

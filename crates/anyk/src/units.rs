@@ -1,5 +1,5 @@
-//! Units at the interface of the library: logarithmic units for people and linear units for computation. Inside,
-//! values are plain `f64` with the unit in the name (`power_w`, `bandwidth_hz`).
+//! Units at the interface of the library: logarithmic units for people and linear units for computation. Inside the
+//! library, values are plain `f64` with the unit in the name (`power_w`, `bandwidth_hz`).
 
 use serde::{Deserialize, Serialize};
 

@@ -60,7 +60,8 @@ fn is_stream(input: &str) -> bool {
     input == "-" || std::fs::metadata(input).is_ok_and(|found| !found.is_file())
 }
 
-/// Prepares for a stream, whose sender waits for each answer, so that the first one takes no longer than the rest.
+/// Prepares the tables if the input is a stream, whose sender waits for each answer. The first answer then takes no
+/// longer than the rest.
 pub(super) fn prepare(args: &SolveArgs, answering: &mut Answering) {
     if is_stream(args.input()) {
         answering.prepare();
@@ -199,7 +200,7 @@ struct Sink<'a> {
     is_stream: bool,
     /// Whether several instances arrived together.
     together: bool,
-    /// First table of a file. It gets a heading only if there is a second one.
+    /// First table of a file. It gets a heading only if a second table follows.
     first: Option<Vec<u8>>,
     /// Number of tables written.
     shown: usize,
@@ -330,7 +331,7 @@ impl<'a> Sink<'a> {
         self.table(name, self.count, &text)
     }
 
-    /// Writes the first table, if it waits, with a heading because it is not the only one.
+    /// Writes the first table if it was held back, with a heading because it is not the only table.
     fn first(&mut self) -> Result<(), Failure> {
         match self.first.take() {
             None => Ok(()),
@@ -430,7 +431,7 @@ impl<'a> Sink<'a> {
         self.put(&text)
     }
 
-    /// Writes what waited for further instances that did not arrive.
+    /// Writes the output that was held back in case more instances would arrive.
     fn catch_up(&mut self) -> Result<(), Failure> {
         if self.count > 1 {
             self.first()?;

@@ -54,8 +54,7 @@ fn refuse_slip(policy: &str) -> Result<(), Failure> {
     let names = problems::all().into_iter().flat_map(|about| about.policies).map(|row| row.name);
     match slip_of(policy, &names.collect::<Vec<_>>()) {
         Some(meant) if is_file(policy) && !Path::new(policy).exists() => {
-            let expected =
-                format!("a model's file or the name of a baseline; did you mean {meant}?");
+            let expected = format!("a model file or the name of a baseline; did you mean {meant}?");
             Err(Invalid::value("policy", policy, expected).into())
         }
         _ => Ok(()),
@@ -72,7 +71,7 @@ fn one_model(args: &EvaluateArgs, path: &str, matches: &ArgMatches) -> Result<Ex
     output::page(&report, args.json)
 }
 
-/// Prints a note if a model is measured at sizes at which it was not validated.
+/// Prints a note if a model is measured for more users than it was validated for.
 fn note_sizes(path: &str, model: &dyn Model, sizes: &[usize]) {
     if let Some(note) = sizes.iter().max().and_then(|&most| model.beyond_validation(most)) {
         note_beyond(path, &note);
@@ -202,7 +201,8 @@ fn named_policy(
         let about = problem.about();
         let names: Vec<&str> = about.policies.iter().map(|known| known.name).collect();
         let names = names.join(", ");
-        let expected = format!("a model's file, {COMMAND}COMMAND, or for {} {names}", about.name);
+        let expected =
+            format!("a model file, {COMMAND}COMMAND, or a baseline of {}: {names}", about.name);
         Failure::from(Invalid::value("policy", policy, expected))
     })??)
 }
@@ -266,8 +266,8 @@ fn csv(comparison: &Comparison) -> Vec<u8> {
     bytes
 }
 
-/// Plots the gap to the reference against K, with a curve for each policy. The label of a policy that does not serve
-/// every user gives its lowest availability.
+/// Plots the gap to the reference against K, with a curve for each policy. If the availability of a policy is below
+/// 99.5 % for some K, its label gives the lowest availability.
 fn plot(path: &Path, comparison: &Comparison) -> Result<(), Failure> {
     let mut series: Vec<Series> = Vec::new();
     for row in &comparison.rows {

@@ -39,7 +39,7 @@ pub(super) fn opened(
     if let Some(spec) = trainable.iter().find(is_stray) {
         let (problem, flag) = (about.name, spec.name);
         what.push_str(&format!(
-            ", which works only in the cell of its training (train a model with `anyk train {problem} --{flag} {}`, \
+            ", which works only in the cell that it was trained for (train a model with `anyk train {problem} --{flag} {}`, \
              or use `anyk solve {problem}`)",
             options.text(flag).unwrap_or_default()
         ));

@@ -7,7 +7,7 @@ use anyk::framework::Table;
 
 use crate::printable::is_obeyed;
 
-/// Rejects a name that could leave the folder or that needs quotes in a link.
+/// Rejects a table name that could point outside the folder or would need quotes in a link.
 pub(super) fn check_name(table: &Table) -> io::Result<()> {
     if !table.has_plain_name() {
         let message = format!("{:?} is not a valid table name", table.name);

@@ -7,7 +7,7 @@ use anyk::framework::{Chart, Table};
 use super::plot::svg;
 use crate::printable::is_obeyed;
 
-/// Page without content. Text is escaped before it replaces one of the comments, so it contains none of them.
+/// Template of the page. Its comments mark where text is inserted. Inserted text is escaped, so it has no comments.
 const TEMPLATE: &str = include_str!("page.html");
 
 /// Escapes text for an element or a quoted attribute of HTML and SVG.
@@ -28,7 +28,7 @@ pub(super) fn escape(text: &str) -> String {
     escaped
 }
 
-/// Table, with a line on how it was made if it has one.
+/// Table with an optional line that says how it was made.
 pub(super) struct Entry<'a> {
     pub table: &'a Table,
     pub about: Option<String>,

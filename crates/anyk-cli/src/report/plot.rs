@@ -38,9 +38,9 @@ const WIDTH: f64 = 720.0;
 const PLOT_HEIGHT: f64 = 300.0;
 /// Space for the right half of the last label of the x axis.
 const OVERHANG: f64 = 12.0;
-/// Largest number of points with markers. A longer series is a curve without markers, with its spread as a band.
+/// Maximum number of points with markers. A longer series is a curve without markers, with its spread as a band.
 const MOST_MARKERS: usize = 16;
-/// Largest length of a series label; longer labels are truncated.
+/// Maximum length of a series label; longer labels are truncated.
 const LONGEST_LABEL: usize = 80;
 /// Largest value on an axis, and smallest on a log axis, where kuva's ticks start.
 const LARGEST: f64 = 1e15;
@@ -49,7 +49,7 @@ const SMALLEST_ON_LOG: f64 = 1e-10;
 /// Points of a series that the axes can show, with the ends of their intervals.
 type Points = Vec<((f64, f64), (f64, f64))>;
 
-/// Returns a chart as a complete SVG text. Equal charts give equal texts.
+/// Renders a chart as a complete SVG document. Equal charts give equal documents.
 pub(crate) fn svg(chart: &Chart) -> String {
     let all: Vec<Points> = chart.series.iter().map(|series| shown(chart, series)).collect();
     let x = range(all.iter().flatten().map(|&((x, _), _)| x), chart.log_x);

@@ -46,7 +46,7 @@ pub(super) fn html(sections: &[Section], command: &Command<'_>) -> String {
         let _ = writeln!(html, "<p class=\"caution\">{caution}</p>");
     }
     html.push_str("<div class=\"verdicts\">\n");
-    let none = "No tested statement of the paper.";
+    let none = "None of the tested statements of the paper.";
     let lists: [(&str, Vec<CitedClaim<'_>>, &str); 4] = [
         ("Reproduced", summary.reproduced.clone(), none),
         ("Reproduced in part", summary.partly.clone(), none),
@@ -100,7 +100,7 @@ fn lead(summary: &Summary<'_>) -> String {
         if no == 1 { "does" } else { "do" },
     );
     if open > 0 {
-        let _ = write!(text, "; the numbers do not decide {open}");
+        let _ = write!(text, "; {open} cannot be decided from the numbers");
     }
     text.push_str(
         ". Each verdict is computed from the numbers of the table that it links to. It covers the sizes and runs named \
@@ -135,7 +135,8 @@ fn cautions(sections: &[Section], command: &Command<'_>) -> Vec<String> {
 
 /// Appends one verdict.
 fn push_said(html: &mut String, CitedClaim { table, claim, .. }: CitedClaim<'_>) {
-    // For statements of the paper, the mark repeats the list; for other statements, only the mark shows the verdict.
+    // For statements of the paper, the mark repeats the heading of the list; for others, only the mark shows the
+    // verdict.
     let (class, mark, word) = match claim.holds {
         Holds::Yes => ("yes", "✓", "holds"),
         Holds::Partly => ("partly", "◐", "partly holds"),

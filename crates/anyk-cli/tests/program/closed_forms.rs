@@ -181,7 +181,7 @@ fn train_evaluate_allocate() {
     let bytes = fs::read(&power).unwrap();
     fs::write(&power, &bytes[..bytes.len() - 8]).unwrap();
     let (code, _, stderr) = run(&["evaluate", &power], "");
-    assert!(code == 2 && stderr.contains("not an AnyK model, or a damaged one"), "{stderr}");
+    assert!(code == 2 && stderr.contains("not an AnyK model, or a damaged model"), "{stderr}");
 }
 
 #[test]

@@ -82,6 +82,6 @@ fn sizes_that_multiply_are_refused() {
         refused(line, path, words);
     }
     fs::write(path.join("long.toml"), "# a comment\n".repeat(200_000)).unwrap();
-    let words = "long.toml: the file is longer than 1048576 bytes, expected TOML";
+    let words = "long.toml: the file is longer than 1048576 bytes, the limit for a TOML file";
     refused("config --config long.toml", path, words);
 }

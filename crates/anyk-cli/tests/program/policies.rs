@@ -163,7 +163,7 @@ fn allocations_that_cannot_be_judged_are_told() {
     for (text, told) in [
         (
             "{\"users\":[{\"id\":\"a\",\"power_w\":1,\"bandwidth_hz\":1}]}",
-            "the allocation: amounts for 1 user, expected 2: one",
+            "invalid allocation: amounts for 1 user, expected 2: one",
         ),
         (
             "{\"users\":[{\"id\":\"a\",\"power_w\":1,\"bandwidth_hz\":1},{\"id\":\"x\",\"power_w\":1,\"bandwidth_hz\":1}]}",
@@ -176,10 +176,10 @@ fn allocations_that_cannot_be_judged_are_told() {
         ("{\"users\":[{\"power_w\":1},{\"power_w\":1}]}", "has no bandwidth_hz"),
         ("{\"users\":[{\"power_w\":NaN}]}", "JSON has no NaN"),
         ("{\"power\":[1,0]}", "there is no allocation in {\"power\":[1,0]}, expected JSON"),
-        ("id,power\na,1\nb,1\n", "\"power\" is power_w; units are part"),
+        ("id,power\na,1\nb,1\n", "\"power\" to power_w; names include"),
         (
             "user,power,bandwidth\na,1,2e5\nb,1,2e5\n",
-            "\"bandwidth\" is bandwidth_hz; units are part",
+            "\"bandwidth\" to bandwidth_hz; names include",
         ),
         (
             "id;power_w;bandwidth_hz\na;0,5;2e5\nb;1;2e5\n",
@@ -480,7 +480,12 @@ fn a_cell_has_one_allocation() {
     for (cells, allocations, code, told) in [
         ("one", "a-a", 2, format!("error: a-a: line 2: cell \"a\" {a_twice}\n")),
         ("two", "a-b-a", 2, format!("error: a-b-a: line 3: cell \"a\" {a_twice}\n")),
-        ("nameless", "a-b", 2, "line 2: allocation 2 has no cell, expected one for each".into()),
+        (
+            "nameless",
+            "a-b",
+            2,
+            "line 2: allocation 2 has no cell, expected one allocation for".into(),
+        ),
         ("nameless", "nameless-2", 2, "line 2: allocation 2 has no cell".into()),
         ("one", "nameless-2", 2, "line 2: allocation 2 has no cell".into()),
         ("two", "csv", 2, "amounts for 2 users, expected 1".into()),
@@ -607,7 +612,7 @@ fn what_is_missing_counts_as_not_served() {
     let row = &all[5]["summary"][0];
     assert_eq!((&row["instances"], &row["failed"]), (&5.into(), &4.into()), "{row}");
     assert_eq!(row["availability"], 0.2, "{row}");
-    let words = "K = 2: availability covers 5 of 5 instances; 4 of them have no allocation that can be checked";
+    let words = "K = 2: availability covers 5 of 5 instances; 4 of the 5 have no allocation that can be checked";
     assert!(outcome.stdout.contains(words), "{}", outcome.stdout);
     // Networks of links, which may also have names.
     let network = "\"gains\":[[1,0.1],[0.2,1]],\"site\":7}\n";
@@ -697,7 +702,7 @@ fn what_cannot_be_compared_is_refused() {
         ),
         (&["evaluate", "optimum", "--problem", "urllc", "--k", "-1,2"], "expected numbers"),
         (&["evaluate", "optimum", "--problem", "urllc", "--k", "3-1"], "expected numbers"),
-        (&["evaluate", "wmmse", "--problem", "urllc"], "expected a model's file"),
+        (&["evaluate", "wmmse", "--problem", "urllc"], "expected a model file"),
         (&["evaluate", "optimum", "--problem", "urllc", "--seeds", "1..x"], "expected numbers"),
         (&["evaluate", "optimum", "--problem", "urllc", "--timeout", "0"], "seconds"),
         (&["evaluate", "no-such-file"], "no-such-file"),

@@ -118,7 +118,7 @@ fn certifies_what_other_networks_say() {
     // The cell of the model cannot be changed.
     let moved = run(&[&allocate[..], &["--antennas", "4"]].concat(), FIVE);
     assert_eq!(moved.code, 2);
-    let why = "a model for urllc (m-gnn), which works only in the cell of its training";
+    let why = "a model for urllc (m-gnn), which works only in the cell that it was trained for";
     for word in ["--antennas does not apply to", "model.safetensors", why] {
         assert!(moved.stderr.contains(word), "{}", moved.stderr);
     }

@@ -381,7 +381,7 @@ fn gains_come_in_five_ways() {
     }
     for (arguments, input, told) in [
         (&[][..], users, "`reference_power_dbm`"),
-        (&reference[..2], users, "reference_bandwidth_hz is missing, expected it with"),
+        (&reference[..2], users, "reference_bandwidth_hz is missing, expected a bandwidth in Hz"),
         (&[], "{\"users\":[{\"rsrp_dbm\":-90}]}", "or `reference_power_dbm`, the transmit power"),
         (
             &reference[..2],

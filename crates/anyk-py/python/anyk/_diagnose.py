@@ -218,10 +218,10 @@ def _rows(samples: dict[str, Any]) -> list[tuple[int, float, float, int | None]]
         raise InputError(f"the samples have {lengths} rows, expected the same number in all columns")
     sizes = columns["k"]
     if not bool(np.all((sizes >= 1) & (sizes == np.floor(sizes)) & (sizes < 1e9))):
-        raise InputError("k: expected whole numbers of at least 1")
+        raise InputError("the column k has invalid values, expected positive integers")
     instances = columns.get("instance")
     if instances is not None and not bool(np.all((instances >= 0) & (instances == np.floor(instances)) & (instances < 2**63))):
-        raise InputError("instance: expected whole numbers of at least 0")
+        raise InputError("the column instance has invalid values, expected non-negative integers")
     groups: list[int | None] = [None] * sizes.size if instances is None else [int(one) for one in instances]
     return [
         (int(k), float(x), float(y), instance)

@@ -126,7 +126,7 @@ def _samples(cost: Any) -> tuple[Floats, Floats]:
             )
         u, c = array[:, 0].copy(), array[:, 1].copy()
     if u.size != c.size:
-        raise InputError(f"the samples have {u.size} values of u and {c.size} of c, expected equal numbers")
+        raise InputError(f"the samples have {u.size} values of u and {c.size} of c, expected one value of c for each u")
     return u, c
 
 
@@ -233,12 +233,17 @@ def wrapped(cost: _anyk.Cost) -> Cost:
     return found
 
 
+_SECOND_RESOURCE = (
+    "To account for a second resource, include it in the cost, for example the bandwidth b(u) that a user with the "
+    "received power u requires. For a power and a bandwidth budget, use anyk.UrllcPower"
+)
+
+
 def _budget(budget: Any) -> float:
     array = numbers("budget", budget)
     if array.size != 1:
         raise InputError(
-            f"budget has {array.size} numbers, expected one: a Separable splits one resource. Put a second resource into "
-            "the cost, as the bandwidth b(u) of a user who receives the power u; anyk.UrllcPower has two budgets"
+            f"budget has {array.size} numbers, expected one: a Separable splits one resource. {_SECOND_RESOURCE}"
         )
     return float(array.reshape(-1)[0])
 
@@ -252,8 +257,7 @@ def _stray(name: str) -> str:
         )
     if name in ("budgets", "constraints"):
         return (
-            f"{name} is not an argument of Separable, which splits one budget. Put a second resource into the cost, as the "
-            "bandwidth b(u) of a user who receives the power u; anyk.UrllcPower has two budgets"
+            f"{name} is not an argument of Separable, which splits one budget. {_SECOND_RESOURCE}"
         )
     if name in ("maximize", "utility", "sense"):
         return f"{name} is not an argument of Separable. To maximize a utility, pass its negative as the cost"
@@ -270,6 +274,6 @@ def _classes(classes: ArrayLike | None, size: int) -> tuple[list[int], int]:
     if array.shape != (size,):
         raise InputError(f"classes have the shape {array.shape}, expected ({size},): one for each user")
     if not bool(np.all((array >= 0) & (array == np.floor(array)) & (array < 2**31))):
-        raise InputError("classes: expected whole numbers of at least 0")
+        raise InputError("classes has invalid values, expected non-negative integers")
     found = [int(one) for one in array]
     return found, max(found, default=0) + 1

@@ -71,7 +71,8 @@ pub struct D2dField {
     /// Paths to which the antenna gain applies.
     pub antennas: AntennaGain,
     /// Minimum length of a path between a transmitter and any receiver, in m. A layout with a shorter path is drawn
-    /// again. With 0, no layout is drawn again, and shorter paths count as the minimum length of a link.
+    /// again. With 0, no layout is drawn again, and a path shorter than the minimum length of a link counts as that
+    /// length.
     pub min_path_m: f64,
 }
 
@@ -212,7 +213,7 @@ fn distance(a: &[f64; 2], b: &[f64; 2]) -> f64 {
 mod tests {
     use super::*;
 
-    /// Reference values computed by hand from the recommendation's formula: λ = 0.12492 m, R_bp = 72.05 m, L_bp =
+    /// Compares with values computed by hand from the recommendation's formula: λ = 0.12492 m, R_bp = 72.05 m, L_bp =
     /// 71.18 dB, so 77.18 dB at the breakpoint and 40·log10(10) more at ten times the distance.
     #[test]
     fn path_loss_at_and_beyond_the_breakpoint() {

@@ -104,7 +104,7 @@ impl FadingQuadrature {
         &self.weights
     }
 
-    /// Distribution behind the rule; `None` for samples.
+    /// Returns the distribution behind the rule; `None` for samples.
     pub(crate) fn source(&self) -> Option<FadingSource> {
         self.source
     }

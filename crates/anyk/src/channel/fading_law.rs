@@ -1,4 +1,4 @@
-//! Fading distributions other than the paper's, to evaluate policies that were learned only from samples.
+//! Fading distributions by name, for the evaluation of policies that were learned only from samples.
 
 use std::f64::consts::{LN_10, TAU};
 use std::fmt;
@@ -140,7 +140,7 @@ impl FadingLaw {
             }
             Self::Rician { k } => {
                 let (mean, ln_scale) = (shape * k, k.ln_1p());
-                // More than twelve deviations of the Poisson distribution, beyond each exponential tail.
+                // Reaches more than twelve deviations of the Poisson distribution, beyond each exponential tail.
                 let reach = (14.0 * mean.sqrt()).max(60.0);
                 let (first, last) = ((mean - reach).max(0.0).floor(), (mean + reach).ceil());
                 let law: Vec<(f64, f64)> = (0..)

@@ -5,13 +5,13 @@ use crate::channel::fading::{FadingSource, support};
 /// Number of nodes in a panel.
 const NODES: usize = 16;
 /// Width of a panel in steps of the trapezoidal rule. That rule is exact to rounding for smooth functions, so a panel
-/// has four times as many nodes as are necessary for them.
+/// has four times as many nodes as smooth functions need.
 const STEPS: usize = 4;
 
 /// Fixed panels in `t = ln g` with the density at their nodes.
 ///
-/// Panels away from the kink need no change. Inside the panel with the kink, both parts get separate nodes,
-/// at which `ln p` is interpolated from the nodes of the panel: it is smooth, so no further density is evaluated.
+/// Panels away from the kink need no change. Inside the panel with the kink, both parts get separate nodes, at which
+/// `ln p` is interpolated from the nodes of the panel. The density is smooth there, so it is not evaluated again.
 #[derive(Debug, Clone)]
 pub(crate) struct FadingPanels {
     start: f64,
@@ -33,7 +33,7 @@ struct Panel {
 /// States above a kink.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct AboveKink {
-    /// Their probability.
+    /// Probability of these states.
     pub(crate) probability: f64,
     /// Density over `t = ln g` at the kink; 0 outside the panels.
     pub(crate) density: f64,

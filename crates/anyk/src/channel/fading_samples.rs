@@ -1,4 +1,4 @@
-//! Empirical fading distribution, for fading that is known only by samples, as the paper assumes.
+//! Empirical fading distribution, for fading that is known only through samples, as the paper assumes.
 
 use std::sync::Arc;
 
@@ -56,9 +56,9 @@ impl FadingSamples {
         Arc::new(FadingQuadrature::normalised(self.sorted.clone(), weights))
     }
 
-    /// Returns a rule of the empirical distribution with few nodes, for solvers that evaluate it a million times.
-    /// Each group of neighbours in `ln g` becomes the two-point Gauss rule of its first three moments. The error is
-    /// of fourth order in the width of the groups: at most 1e-7 in the QoS, relatively (tested).
+    /// Returns a rule of the empirical distribution with few nodes, for solvers that evaluate it a million times. Each
+    /// group of neighbours in `ln g` becomes the two-point Gauss rule of its first three moments. The error is of
+    /// fourth order in the width of the groups: a relative error of at most 1e-7 in the QoS (tested).
     pub fn compressed_rule(&self) -> Arc<FadingQuadrature> {
         compress(&self.sorted)
     }

@@ -21,7 +21,7 @@ pub enum PathLossModel {
     /// `intercept + slope·log10(d)`; the paper's values by default.
     #[default]
     LogDistance,
-    /// The paper's `35.3 + 37.6·log10(d)`. Values in a file do not change it.
+    /// The paper's `35.3 + 37.6·log10(d)`. Values in a file cannot change these numbers.
     Paper,
     /// Free space.
     FreeSpace,
@@ -315,7 +315,7 @@ fn in_standard(
 ) -> Option<Accepted> {
     let standard = Tr38901::standard(scenario, 1.0);
     let range = |low, high, default| Some(Accepted { low, high, default: Some(default) });
-    // Clutter only affects the probability of line of sight.
+    // Clutter affects only the probability of line of sight.
     let clutter = scenario.is_factory() && sight.is_none();
     match (parameter, scenario) {
         (PathLossParameter::Carrier, _) => {

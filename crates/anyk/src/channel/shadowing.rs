@@ -1,4 +1,4 @@
-//! Log-normal shadowing of users that are drawn at random.
+//! Log-normal shadowing of random users.
 
 use std::fmt;
 use std::str::FromStr;

@@ -6,7 +6,7 @@ use super::{Allocation, Column, Outcome, Size, Status};
 use crate::framework::Infeasibility;
 
 impl Allocation {
-    /// Resizes the amounts to those of an instance with a size, all 0. The buffers are reused.
+    /// Resizes the amounts for an instance of the given size and sets them to 0. Reuses the buffers.
     pub fn reset(&mut self, amounts: &[Column], size: Size) {
         self.proof = None;
         self.iterations = None;
@@ -37,19 +37,19 @@ impl Outcome {
         *self == Self::Served(Status::Optimal)
     }
 
-    /// Shortfall of the budget, if it cannot serve every user.
+    /// Returns the shortfall of the budget if the budget cannot serve every user.
     pub fn infeasible(&self) -> Option<&Infeasibility> {
         if let Self::Infeasible(why) = self { Some(why) } else { None }
     }
 
-    /// Returns a solver's outcome for the duality gap of its proof.
+    /// Returns `Optimal` if the duality gap of a solver's proof is at most `most`, otherwise `Inaccurate`.
     pub(crate) fn by_gap(duality_gap: f64, most: f64) -> Self {
         Self::Served(if duality_gap <= most { Status::Optimal } else { Status::Inaccurate })
     }
 }
 
 impl Status {
-    /// Name in JSON and tables.
+    /// Returns the name of the status in JSON and tables.
     pub fn name(self) -> &'static str {
         match self {
             Self::Optimal => "optimal",

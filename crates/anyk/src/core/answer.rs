@@ -49,7 +49,7 @@ pub struct Served {
     pub report: Report,
 }
 
-/// Reason why an instance cannot be served, and the part of it that can.
+/// Reason why the budgets cannot serve every user of an instance, and the users that they can serve.
 #[derive(Debug, Clone)]
 pub struct Denied {
     /// Problem of the instance.
@@ -72,7 +72,7 @@ fn number(value: f64) -> String {
 }
 
 impl Report {
-    /// Names and values of a user for JSON and CSV.
+    /// Returns the names and values of a user's fields for JSON and CSV.
     fn fields(&self, user: usize) -> impl Iterator<Item = (&'static str, Field)> {
         let numbers = self.details.iter().filter(|detail| !detail.name.is_empty());
         let numbers = numbers.filter_map(move |detail| {
@@ -237,7 +237,7 @@ impl Serialize for Answer {
 }
 
 impl Denied {
-    /// Names of the users that are dropped, the most expensive first.
+    /// Returns the names of the dropped users, the most expensive first.
     fn dropped(&self) -> Vec<String> {
         self.why.dropped.iter().map(|&user| self.record.id(user)).collect()
     }
@@ -262,7 +262,7 @@ impl Denied {
     }
 }
 
-/// Line that names the dropped users, at most twenty of them.
+/// Returns the line that names the dropped users, at most twenty of them.
 fn dropped_line(admissible: usize, dropped: &[String]) -> String {
     const SHOWN: usize = 20;
     let mut named: Vec<&str> = dropped.iter().map(String::as_str).take(SHOWN).collect();
@@ -316,7 +316,7 @@ impl Answer {
         }
     }
 
-    /// Name of the answer's cell, if the file contains one.
+    /// Returns the name of the answer's cell if the file contains one.
     pub fn cell(&self) -> Option<String> {
         match self {
             Self::Served(served) => served.record.extra.cell(),
@@ -326,7 +326,8 @@ impl Answer {
         }
     }
 
-    /// Warning that an allocation is outside the range in which the model of the problem is meant to hold.
+    /// Returns the warning that an allocation is outside the valid range of the problem's model, if there is
+    /// one.
     pub fn warning(&self) -> Option<&str> {
         fn of(served: &Served) -> Option<&str> {
             match served.report.facts.get(WARNING) {
@@ -342,7 +343,7 @@ impl Answer {
         }
     }
 
-    /// Verdict in the answer, if there is one.
+    /// Returns the verdict in the answer, if there is one.
     pub fn verdict(&self) -> Option<&Verdict> {
         if let Self::Judged(verdict) = self { Some(verdict) } else { None }
     }
@@ -447,7 +448,7 @@ impl Answer {
     }
 }
 
-/// Names and values of a file's fields, with texts unquoted.
+/// Returns the names and values of a file's fields, with texts unquoted.
 fn plain_fields(extra: &Extra) -> impl Iterator<Item = (String, String)> {
     extra.iter().map(|(name, value)| (name.to_owned(), plain_json(value)))
 }
@@ -460,7 +461,7 @@ pub fn plain_json(json: &str) -> String {
     }
 }
 
-/// Names and values in the order of the answer.
+/// Row of a table: names and values in the order of the answer.
 #[derive(Debug, Clone)]
 struct Row(Vec<(String, String)>);
 
@@ -480,7 +481,7 @@ pub struct Rows {
 }
 
 impl Rows {
-    /// Columns of a table that starts with these rows.
+    /// Returns the columns of a table that starts with these rows.
     pub fn columns(&self) -> Vec<String> {
         let (mut columns, mut known) = (Vec::new(), HashSet::new());
         let mut add = |name: &str| {

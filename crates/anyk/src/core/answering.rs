@@ -1,4 +1,4 @@
-//! Loop of `solve`, `allocate` and `assess`: it formulates records, allocates or looks up allocations, and
+//! Loop of `solve`, `allocate` and `assess` that formulates records, computes or looks up allocations, and
 //! reports on them.
 
 use std::io::Read;
@@ -23,8 +23,8 @@ const PREPARED: usize = 10;
 /// Results for a document: an answer or an error for each of its instances.
 pub type Answers = Vec<Result<Answer, Error>>;
 
-/// Loop that answers consecutive documents by a policy or a file of allocations. Its forks give the same answers
-/// in other threads.
+/// Loop that answers consecutive documents with a policy or from a file of allocations. Its forks give the same
+/// answers in other threads.
 pub struct Answering {
     reader: Arc<Reader>,
     formulating: Formulating,
@@ -56,8 +56,8 @@ struct Given {
 }
 
 impl Answering {
-    /// Builds a loop that answers by a policy and compares with the best known one. Without checks, it skips slow
-    /// computations.
+    /// Builds a loop that answers with a policy and compares its answers with those of the best known policy.
+    /// Without checks, the loop skips slow computations.
     pub fn by_policy(
         reader: Reader,
         problem: &Arc<dyn Problem>,
@@ -68,7 +68,8 @@ impl Answering {
         Self::new(reader, problem, Source::Policy(policy), best, checks)
     }
 
-    /// Builds a loop that judges the allocations of a file and compares them with the best known policy.
+    /// Builds a loop that judges the allocations of a file and compares them with those of the best known
+    /// policy.
     pub fn by_file(
         reader: Reader,
         problem: &Arc<dyn Problem>,
@@ -118,11 +119,11 @@ impl Answering {
     }
 
     /// Answers a random instance and drops the answer, so that tables and threads are ready when the first instance
-    /// arrives. It must be called before the first fork. Answers do not depend on it.
+    /// arrives. Call this method before the first fork. Answers do not depend on it.
     pub fn prepare(&mut self) {
         rayon::broadcast(|_| ());
         let record = self.formulating.problem().draw(0, PREPARED, 0);
-        // A random instance that cannot be drawn or answered prepares nothing.
+        // If the random instance cannot be drawn or answered, nothing is prepared.
         if let Ok(line) = record.and_then(|record| record_json(&record)) {
             for answer in self.answer(Input::new(line.as_bytes(), "")).iter().flatten() {
                 let _ = answer.json();
@@ -131,12 +132,13 @@ impl Answering {
         self.largest = Arc::default();
     }
 
-    /// Largest number of users in a cell that this loop or its forks have read so far.
+    /// Returns the largest number of users in a cell that this loop or its forks have read so far.
     pub fn largest(&self) -> usize {
         self.largest.load(Ordering::Relaxed)
     }
 
-    /// Number of remaining allocations in the file once all cells are judged; see [`Allotments::left`].
+    /// Returns the number of allocations that are left in the file after all cells are judged; see
+    /// [`Allotments::left`].
     pub fn left(&self, unread: usize) -> Result<usize, Error> {
         let Source::File(given) = &self.source else { return Ok(0) };
         let mut all = given.all.lock().unwrap_or_else(PoisonError::into_inner);
@@ -225,7 +227,7 @@ impl Answering {
         }
     }
 
-    /// Answers all instances of a document on all cores, with one answer for the document.
+    /// Answers all instances of a document on all cores and returns one answer for the document.
     fn answer_arrays(&mut self, records: Vec<Result<Record, InputError>>) -> Result<Answer, Error> {
         let mut extra = Extra::default();
         let records = records.into_iter().collect::<Result<Vec<Record>, _>>()?;

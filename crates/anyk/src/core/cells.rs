@@ -44,7 +44,7 @@ pub struct Cells {
     reference_hz: Option<f64>,
 }
 
-/// Options for the measurement of `snr_db` or `rsrp_dbm` in the input.
+/// Returns the options that describe how `snr_db` or `rsrp_dbm` in the input was measured.
 fn reference_options() -> [OptionSpec; 2] {
     [
         OptionSpec::new(
@@ -82,7 +82,7 @@ impl Cells {
         }
         // The power alone is sufficient for `rsrp_dbm`.
         if power.is_none() && bandwidth.is_some() {
-            let expected = "it with `reference_bandwidth_hz`";
+            let expected = "a power in dBm, since `reference_bandwidth_hz` is given";
             return Err(Invalid::missing("reference_power_dbm", expected).into());
         }
         Ok(Self { uses, system, reference_dbm: power, reference_hz: bandwidth })
@@ -100,7 +100,7 @@ impl Cells {
         Ok(Self { uses, system, reference_dbm: None, reference_hz: None })
     }
 
-    /// Checked parameters of the cell.
+    /// Returns the checked parameters of the cell.
     pub fn system(&self) -> &System {
         &self.system
     }
@@ -123,7 +123,7 @@ impl Cells {
     pub fn users(&self, record: &Record) -> Result<Vec<(f64, ServiceClass)>, Invalid> {
         let needs_bandwidth = record.has(SNR) || !record.has(RSRP);
         if needs_bandwidth && self.reference_dbm.is_some() && self.reference_hz.is_none() {
-            let expected = "it with `reference_power_dbm`, unless users have `rsrp_dbm`";
+            let expected = "a bandwidth in Hz, since `reference_power_dbm` is given; only `rsrp_dbm` needs no bandwidth";
             return Err(Invalid::missing("reference_bandwidth_hz", expected));
         }
         let default = self.system.service();
@@ -248,8 +248,8 @@ impl Cells {
         wrong(format!("a power below the {power_dbm} dBm of the reference signal, by up to 300 dB"))
     }
 
-    /// Draws random users along the road. The record contains distances, or gains if they are not a function of
-    /// the distance, or of one that only this command knows ([`System::draws_gains`]).
+    /// Draws random users along the road. The record contains distances if every command can compute the gains
+    /// from them, otherwise gains ([`System::draws_gains`]).
     pub fn draw(&self, seed: u64, size: usize, index: u64) -> Result<Record, Error> {
         let system = &self.system;
         let (road, path_loss, shadowing) = (system.road(), system.path_loss(), system.shadowing());
@@ -285,8 +285,9 @@ impl CellOptions {
         Self::ALL.describe(&config).text(name).map(str::to_owned)
     }
 
-    /// Options of a verb for a problem of users of a cell: the problem's own, those for `snr_db`, and those of
-    /// the cell. `other_cell` is the heading of the cell options for models that also allocate in other cells.
+    /// Returns the options of a verb for a problem whose users belong to one cell: those of the problem, those
+    /// for `snr_db`, and those of the cell. `other_cell` is the heading of the cell options for models that
+    /// also allocate in other cells.
     pub(crate) fn flags(
         self,
         (about, verb): (&About, Verb),
@@ -315,12 +316,12 @@ impl CellOptions {
         own
     }
 
-    /// Parameters of a cell that files may set, with their names in files.
+    /// Returns the parameters of a cell that files may set, with their names in files.
     pub fn parameters(self) -> Vec<(Parameter, Vec<String>)> {
         let options: Vec<&str> = self.specs().into_iter().map(|spec| spec.name).collect();
         let mut all = Vec::new();
         for (section, field, option) in Self::numbers() {
-            // Parameters that affect only random draws are known, but have no effect.
+            // Parameters that affect only random draws are recognized, but have no effect.
             let is_of_draws = section == "road" || option.starts_with("clutter");
             let parameter = Parameter::number(option);
             let parameter = if is_of_draws { parameter.without_effect() } else { parameter };
@@ -330,7 +331,7 @@ impl CellOptions {
             }
         }
         if self.radio {
-            // A phone may have a field `model`, too, and a path loss may be a number of decibels.
+            // `model` may also be the model of a phone, and `path_loss` may be a number of decibels.
             for (names, kind) in [
                 (vec!["path_loss_model", "path_loss.model"], ParameterKind::Name(is_path_loss)),
                 (vec!["model"], ParameterKind::Word(is_path_loss)),

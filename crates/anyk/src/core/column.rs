@@ -26,7 +26,7 @@ pub struct NamedArray {
 }
 
 impl Size {
-    /// Size with a number of users and without a second axis.
+    /// Builds the size for a number of users, without a second axis.
     pub const fn users(users: usize) -> Self {
         Self { users, others: 0 }
     }
@@ -60,14 +60,14 @@ impl Column {
         self
     }
 
-    /// Sets the range of the numbers; records and allocations with others are rejected.
+    /// Sets the range of accepted numbers. AnyK rejects records and allocations with numbers outside the range.
     #[must_use]
     pub const fn within(mut self, low: f64, high: f64) -> Self {
         self.range = (low, high);
         self
     }
 
-    /// Error for the first value that is out of range; NaN is ignored.
+    /// Returns the error for the first value that is out of range. Ignores NaN.
     pub(super) fn out_of_range(&self, values: &[f64], size: Size) -> Option<Invalid> {
         let (low, high) = self.range;
         if low.is_infinite() && high.is_infinite() {
@@ -94,7 +94,7 @@ impl Column {
         if self.axes.first() == Some(&Axis::Users) { wrong.of_user(user) } else { wrong }
     }
 
-    /// Restricts the column to callers with arrays.
+    /// Marks the column as one that callers can set with arrays, but that files cannot contain.
     #[must_use]
     pub const fn arrays_only(mut self) -> Self {
         self.arrays_only = true;
@@ -128,19 +128,19 @@ impl Column {
         self.axes.is_empty() && !self.complex
     }
 
-    /// Lengths of the axes in an instance of a size.
+    /// Returns the lengths of the axes in an instance of this size.
     pub fn shape(&self, size: Size) -> Vec<usize> {
         let axes = self.axes.iter().map(|&axis| size.of(axis));
         axes.chain(self.complex.then_some(2)).collect()
     }
 
-    /// Number of values in an instance of a size.
+    /// Returns the number of values in an instance of this size.
     pub fn len(&self, size: Size) -> usize {
         let entries: usize = self.axes.iter().map(|&axis| size.of(axis)).product();
         if self.complex { 2 * entries } else { entries }
     }
 
-    /// Returns the values of some users, or of all in another order, along every axis of users.
+    /// Returns the values of the given users, in the given order, along every axis of users.
     pub(crate) fn part(&self, values: &[f64], size: Size, users: &[usize]) -> Vec<f64> {
         let mut found = Vec::new();
         let width = if self.complex { 2 } else { 1 };
@@ -175,7 +175,7 @@ fn select(
 }
 
 impl About {
-    /// Columns of users of which a file must contain at least one.
+    /// Returns the columns of users of which a file must contain at least one.
     pub(crate) fn needed(&self) -> impl Iterator<Item = &'static Column> {
         let is_needed = |column: &&Column| {
             matches!(column.need, Need::Required | Need::OneOf)

@@ -26,7 +26,8 @@ pub struct NamedPolicy {
 }
 
 impl NamedPolicy {
-    /// Returns a policy of the problem that needs no training; `None` if there is none with this name.
+    /// Returns the problem's policy called `policy`, which needs no training, or `None` if there is no such
+    /// policy.
     pub fn built_in(
         name: &str,
         problem: &dyn Problem,
@@ -37,8 +38,8 @@ impl NamedPolicy {
         Some(make())
     }
 
-    /// Returns a model's policy for instances of a problem. A model for another cell is an error, since its
-    /// allocations would be for that cell.
+    /// Returns a model's policy for instances of a problem. Returns an error if the model was trained for
+    /// another cell, since its allocations would be for that cell.
     pub fn model(name: &str, model: &dyn Model, problem: &dyn Problem) -> Result<Self, Error> {
         let (known, mut trained) = (model.flags(Verb::Allocate), model.trained_options());
         known.iter().for_each(|spec| trained.remove(spec.name));
@@ -52,7 +53,7 @@ impl NamedPolicy {
 }
 
 impl Options {
-    /// Returns these options, completed by those of the cell for which a model was trained.
+    /// Returns these options, with missing ones taken from the cell that a model was trained for.
     #[must_use]
     pub fn over_trained(&self, trained: &Self) -> Self {
         // A file describes the whole cell.
@@ -84,7 +85,7 @@ pub struct Rounds {
     pub seeds: Vec<u64>,
 }
 
-/// Instance without an allocation that can be judged.
+/// Instance for which a policy returned no allocation that can be judged.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Failed {
     /// Name of the policy.
@@ -93,9 +94,9 @@ pub struct Failed {
     pub k: usize,
     /// Seed of the instance.
     pub seed: u64,
-    /// Number of the instance among those of its seed, from 1.
+    /// Number of the instance among the instances of its seed, from 1.
     pub instance: u64,
-    /// Reason of the failure.
+    /// Reason for the failure.
     pub why: String,
     /// Number of instances of this size that failed for the same reason.
     pub count: usize,
@@ -116,7 +117,7 @@ pub struct Comparison {
     pub seeds: Vec<u64>,
     /// Results of every policy at every size.
     pub rows: Vec<Standing>,
-    /// First instance of each reason for which a policy failed at a size.
+    /// First failed instance for each policy, size and reason.
     pub failures: Vec<Failed>,
     /// Inputs and outputs of each policy, for `diagnose`.
     #[serde(skip)]
@@ -130,7 +131,8 @@ const REORDERED: usize = 3;
 /// Relative change below which a difference is rounding.
 const SAME: f64 = 1e-6;
 
-/// Relative change above which a policy is reported; networks in single precision change by less.
+/// Relative change above which the comparison reports that a policy is not equivariant. The outputs of networks
+/// in single precision change by less.
 const BREAKS: f64 = 1e-3;
 
 /// Random instance that can be served.
@@ -169,8 +171,8 @@ pub fn compare(
     compare_in(problem, (rounds.samples, &rounds.seeds), (all, drawn), named_policies, observer)
 }
 
-/// Runs all policies on given instances of a problem, and reports them for each size. The result has no seeds; an
-/// instance is counted by its position in the list.
+/// Runs all policies on given instances of a problem, and reports the results for each size. The result has no
+/// seeds, and the number of an instance is its position in the list.
 pub fn compare_on(
     problem: &Arc<dyn Problem>,
     instances: &[Arc<Instance>],
@@ -209,7 +211,7 @@ fn compare_in(
             .map(|named_policy| (named_policy.name.clone(), Vec::new()))
             .collect(),
     };
-    // Each instance is solved once, and given to each policy.
+    // Each instance is solved once, then passed to each policy.
     let policies = named_policies.len() as u64;
     observer.begin("instances", all * (1 + policies));
     for round in rounds {
@@ -411,7 +413,7 @@ impl Asked {
         let verdict = match outcome {
             Err(error) => Err(error.to_string()),
             Ok(Outcome::Infeasible(_)) => {
-                Err("it reports that the budget cannot serve every user".to_owned())
+                Err("the policy reports that the budget cannot serve every user".to_owned())
             }
             Ok(Outcome::Refused(why)) => Err(why),
             Ok(Outcome::Served(_)) => {
@@ -427,7 +429,7 @@ impl Asked {
     }
 }
 
-/// Answers of a policy that receives one instance at a time.
+/// Exchange with a policy that receives one instance at a time.
 struct Interview {
     outcomes: Vec<Asked>,
     /// Index of the first answer since the policy was last known to be in step.
@@ -439,7 +441,7 @@ impl Interview {
         self.look_back(policy.doubt(false));
         self.outcomes.push(Asked::of(policy, case));
         if self.outcomes.last().is_some_and(|asked| asked.verdict.is_err()) {
-            // A policy that fails starts again.
+            // Start again after a failure.
             self.look_back(policy.doubt(false));
             self.since = self.outcomes.len();
         }
@@ -456,7 +458,8 @@ impl Interview {
     }
 }
 
-/// Largest change of a user's amount, relative to the larger of the two; amounts close to 0 do not count.
+/// Returns the largest change of a user's amount, relative to the larger of the two amounts. Ignores amounts
+/// close to 0.
 fn largest_change(before: &[f64], after: &[f64], order: &[usize]) -> f64 {
     let most = before.iter().fold(0.0f64, |most, amount| most.max(amount.abs()));
     let pairs = order.iter().zip(after).filter_map(|(&at, after)| Some((before.get(at)?, after)));

@@ -58,17 +58,17 @@ impl Facts {
         self.0.iter().map(|(name, fact)| (*name, fact))
     }
 
-    /// First fact with a name.
+    /// Returns the first fact called `name`.
     pub fn get(&self, name: &str) -> Option<&Fact> {
         self.iter().find(|(known, _)| *known == name).map(|(_, fact)| fact)
     }
 
-    /// Number with a name.
+    /// Returns the number called `name`.
     pub fn number(&self, name: &str) -> Option<f64> {
         if let Some(Fact::Number(number)) = self.get(name) { Some(*number) } else { None }
     }
 
-    /// Name of a number that is not finite, if there is one.
+    /// Returns the name of a number that is not finite, if there is one.
     pub(crate) fn not_finite(&self) -> Option<&'static str> {
         let unfit = |fact: &Fact| match fact {
             Fact::Number(number) | Fact::Shared(number) => !number.is_finite(),

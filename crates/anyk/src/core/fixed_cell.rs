@@ -6,8 +6,8 @@ use super::{Allocation, Instance, Outcome, Policy, Problem};
 use crate::framework::{Error, Options, field_of};
 use crate::invalid::Invalid;
 
-/// Policy for instances with the options of its training. It rejects other instances, since its allocation would
-/// be for another cell.
+/// Policy that accepts only instances with the options of its training. It rejects other instances, since its
+/// allocations would be for another cell.
 pub struct FixedCell {
     policy: Box<dyn Policy>,
     trained: Options,
@@ -35,7 +35,7 @@ pub(crate) fn other_cell(
 }
 
 impl Options {
-    /// First option that differs from that of the model's cell.
+    /// Returns the first option whose value differs from the value in the model's cell.
     pub(crate) fn other_than(&self, trained: &Self) -> Option<(String, String, String)> {
         trained.names().find_map(|name| {
             let (own, here) = (trained.text(name)?, self.text(name)?);

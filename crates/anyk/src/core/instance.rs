@@ -52,12 +52,12 @@ impl Instance {
         Self { problem, record, size, formulation: Box::new(formulation) }
     }
 
-    /// Row of its problem in the registry.
+    /// Returns the problem's row in the registry.
     pub fn about(&self) -> &'static About {
         self.problem.about()
     }
 
-    /// Number of users, and the length of the second axis.
+    /// Returns the number of users and the length of the second axis.
     pub fn size(&self) -> Size {
         self.size
     }
@@ -68,7 +68,7 @@ impl Instance {
         any.downcast_ref().ok_or(Error::OtherProblem)
     }
 
-    /// Returns the instance with some of its users, or all in another order: user `users[i]` gets index `i`.
+    /// Returns the instance with only the given users, in the given order: user `users[i]` gets index `i`.
     #[must_use]
     pub fn part(&self, users: &[usize]) -> Self {
         Self {
@@ -79,18 +79,18 @@ impl Instance {
         }
     }
 
-    /// Objective of the instance.
+    /// Returns the objective of the instance.
     pub fn goal(&self) -> Goal {
         self.formulation.goal()
     }
 
-    /// Arrays of the instance, including budgets.
+    /// Returns the arrays of the instance, including budgets.
     pub fn inputs(&self) -> Vec<NamedArray> {
         let own = self.formulation.inputs();
         if own.is_empty() { self.given() } else { own }
     }
 
-    /// Arrays of its record.
+    /// Returns the arrays of the instance's record.
     pub fn given(&self) -> Vec<NamedArray> {
         let array = |(column, values): (&'static Column, &[f64])| NamedArray {
             name: column.name,
@@ -100,12 +100,12 @@ impl Instance {
         self.record.arrays().map(array).collect()
     }
 
-    /// Features of each user for `diagnose`.
+    /// Returns the features of each user for `diagnose`.
     pub fn features(&self) -> Vec<f64> {
         self.formulation.features()
     }
 
-    /// Outputs of an amount for `diagnose`, one number for each user.
+    /// Returns the outputs of an amount for `diagnose`, one number for each user.
     pub fn outputs(&self, given: &Allocation, amount: usize) -> Vec<f64> {
         match given.amounts.get(amount).map(Vec::as_slice) {
             // Each user gets the value that all users share.
@@ -120,12 +120,13 @@ impl Instance {
         self.formulation.results(given)
     }
 
-    /// Estimated work of an allocation, in users of an easy problem: a few tens of nanoseconds each.
+    /// Estimates the work of an allocation as a number of users of an easy problem, each of which takes a few
+    /// tens of nanoseconds.
     pub fn work(&self) -> usize {
         self.formulation.work(self.size.users)
     }
 
-    /// Objective of an allocation that passed [`check`](Self::check).
+    /// Returns the objective value of an allocation that passed [`check`](Self::check).
     pub fn value(&self, given: &Allocation) -> f64 {
         self.formulation.value(given)
     }
@@ -196,8 +197,7 @@ impl Instance {
         Ok(Verdict { warning: self.warning(given), ..Verdict::new(self, judged, reference) })
     }
 
-    /// Returns a warning if an allocation of the right lengths is outside the range in which the model of the problem
-    /// is meant to hold.
+    /// Returns a warning if an allocation of the right lengths is outside the valid range of the problem's model.
     pub fn warning(&self, given: &Allocation) -> Option<String> {
         self.formulation.warning(given)
     }
@@ -268,7 +268,7 @@ impl fmt::Debug for About {
 }
 
 impl dyn Problem + '_ {
-    /// Returns the policy with a name that needs no training; without a name, the best known policy.
+    /// Returns the policy called `name`, which needs no training, or the best known policy if `name` is `None`.
     pub fn policy(&self, name: Option<&str>) -> Result<Box<dyn Policy>, Error> {
         self.about().policy(name, self.options())
     }
@@ -286,7 +286,7 @@ impl dyn Model + '_ {
         write_atomically(path, &self.bytes()?).map_err(|error| Error::write(path, error))
     }
 
-    /// Returns a warning if the model is used for more users than in its validation.
+    /// Returns a warning if `k` exceeds the largest number of users in the model's validation.
     pub fn beyond_validation(&self, k: usize) -> Option<String> {
         let validated = self.validated_k().filter(|&validated| k > validated)?;
         Some(format!("the model was validated up to K = {validated}, not for K = {k}"))
@@ -294,8 +294,8 @@ impl dyn Model + '_ {
 }
 
 impl About {
-    /// Builds the row of a problem without its own options, networks and files, from its inputs, amounts,
-    /// constructor and policies, the best first. Set other fields with `..About::new(…)`.
+    /// Builds the row of a problem from its inputs, amounts, constructor and policies, the best policy first.
+    /// To add options, networks or a reader of files, set further fields: `About { flags, ..About::new(…) }`.
     pub const fn new(
         name: &'static str,
         line: &'static str,
@@ -327,8 +327,8 @@ impl About {
         }
     }
 
-    /// Returns the policy with a name that needs no training, with options of a problem; without a name, the best
-    /// known policy.
+    /// Returns the policy called `name`, which needs no training, or the best known policy if `name` is `None`.
+    /// The options are those of a problem.
     pub fn policy(&self, name: Option<&str>, options: &Options) -> Result<Box<dyn Policy>, Error> {
         let row = match name {
             None => self.policies.first(),

@@ -1,7 +1,8 @@
-//! Core between inputs and solvers, shared by all problems. The methods of its types are in the files next to it.
+//! Types that connect inputs and solvers, shared by all problems. Their methods are in the other files of this
+//! folder.
 //!
 //! A [`Problem`] formulates a [`Record`] (named arrays) as an [`Instance`]. A [`Policy`] computes an [`Allocation`] for
-//! it, and the instance returns a [`Verdict`]. Types of the problem are hidden behind [`Formulation`].
+//! it, and the instance returns a [`Verdict`]. The problem's own types are hidden behind [`Formulation`].
 
 mod allocation;
 mod answer;
@@ -92,12 +93,12 @@ pub struct Column {
     pub range: (f64, f64),
 }
 
-/// Requirement for a column in a record.
+/// Rule for whether a record must contain a column.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Need {
     /// Column that every record must contain.
     Required,
-    /// Column of a group of which every user must have exactly one.
+    /// Column of a group; every user must have a value in exactly one column of the group.
     OneOf,
     /// Column that a record may omit; the problem handles its absence.
     Optional,
@@ -112,13 +113,13 @@ pub struct Record {
     size: Size,
     /// Values of each column; empty if the record omits it, NaN if a user has no value. Accessors fill in defaults.
     values: Vec<Vec<f64>>,
-    /// Options of the problem that the record sets for itself.
+    /// Options of the problem that the record sets.
     parameters: Options,
     /// Options in the record that must equal those in effect, because a record cannot set them.
     claims: Vec<parameters::Claim>,
     /// Names of the users; empty if they are numbered.
     pub ids: Ids,
-    /// Other fields of the file for the whole instance; the field `cell` is its name.
+    /// Other fields of the file for the whole instance; the field `cell` is the name of the instance.
     pub extra: Extra,
     /// Other fields of the file for each user; empty if there are none.
     pub user_extra: Vec<Extra>,
@@ -133,13 +134,13 @@ pub struct Allocation {
     pub amounts: Vec<Vec<f64>>,
     /// Proof from a dual solution, if there is one.
     pub proof: Option<Proof>,
-    /// Number of trial prices or iterations of a solver.
+    /// Number of prices that a solver tried, or number of its iterations.
     pub iterations: Option<usize>,
     /// Objective as computed by a solver, if it may differ from that of the amounts in its last digits.
     pub objective: Option<f64>,
-    /// Time of the policy itself, s; set only if a call includes other work.
+    /// Time that the policy itself took, s; set only if a call includes other work.
     pub seconds: Option<f64>,
-    /// Other results: certificates, guarantees, values outside the training range.
+    /// Other results, such as certificates, guarantees and values outside the training range.
     pub facts: Facts,
 }
 
@@ -163,7 +164,7 @@ pub enum Outcome {
     Refused(String),
 }
 
-/// Way in which an allocation was found.
+/// Status of an allocation: how it was found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Status {
     /// Optimal, with a proof.
@@ -180,7 +181,7 @@ pub enum Status {
     Learned,
 }
 
-/// Verdict on an allocation, compared with the best known one.
+/// Verdict on an allocation, compared with the best known allocation.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Verdict {
     /// Status: `feasible`, `misses` (a demand is not met), `over-budget`, `infeasible` (no allocation can serve every
@@ -207,7 +208,7 @@ pub struct Verdict {
     /// Reason that the file gives instead of an allocation.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// Warning if the allocation is outside the range in which the model of the problem is meant to hold.
+    /// Warning if the allocation is outside the valid range of the problem's model.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub warning: Option<String>,
     /// Users who are not served, and by how much.
@@ -224,11 +225,12 @@ pub trait Formulation: Any + Send + Sync {
     fn goal(&self) -> Goal;
     /// Returns the objective value of an allocation.
     fn value(&self, given: &Allocation) -> f64;
-    /// Judges any allocation without code of solvers and networks. Negative amounts are an error.
+    /// Judges any allocation without using code of the solvers or networks. Returns an error if an amount is
+    /// negative.
     fn judge(&self, given: &Allocation) -> Result<Judged, Error>;
     /// Returns a feature of each user for `diagnose`, such as `ln α`.
     fn features(&self) -> Vec<f64>;
-    /// Returns the instance with some of its users, or all in another order: user `users[i]` gets index `i`.
+    /// Returns the instance with only the given users, in the given order: user `users[i]` gets index `i`.
     fn part(&self, users: &[usize]) -> Box<dyn Formulation>;
 
     /// Returns the arrays of [`About::results`] for an allocation.
@@ -246,7 +248,7 @@ pub trait Formulation: Any + Send + Sync {
         how.plain_report(self.goal(), self.value(given), given)
     }
 
-    /// Returns a warning if an allocation is outside the range in which the model of the problem is meant to hold.
+    /// Returns a warning if an allocation is outside the valid range of the problem's model.
     fn warning(&self, _given: &Allocation) -> Option<String> {
         None
     }
@@ -256,7 +258,7 @@ pub trait Formulation: Any + Send + Sync {
         true
     }
 
-    /// Returns the budgets, for answers to instances that they cannot serve.
+    /// Returns the budgets, which answers contain if the budgets cannot serve every user.
     fn budgets(&self) -> Facts {
         Facts::default()
     }
@@ -266,7 +268,7 @@ pub trait Formulation: Any + Send + Sync {
         why.to_string()
     }
 
-    /// Returns the arrays of the instance, including budgets; if empty, those of its record are used.
+    /// Returns the arrays of the instance, including budgets, or an empty list to use the arrays of its record.
     fn inputs(&self) -> Vec<NamedArray> {
         Vec::new()
     }
@@ -276,7 +278,8 @@ pub trait Formulation: Any + Send + Sync {
         amount.to_vec()
     }
 
-    /// Estimates the work of an allocation, in users of an easy problem: a few tens of nanoseconds each.
+    /// Estimates the work of an allocation as a number of users of an easy problem, each of which takes a few
+    /// tens of nanoseconds.
     fn work(&self, users: usize) -> usize {
         users
     }
@@ -286,27 +289,30 @@ pub trait Formulation: Any + Send + Sync {
 pub trait Problem: Send + Sync {
     /// Returns the problem's row in the registry.
     fn about(&self) -> &'static About;
-    /// Returns all options in effect, including defaults: [`About::make`] builds the same problem from them.
+    /// Returns all options in effect, including defaults. [`About::make`] builds the same problem from these
+    /// options.
     fn options(&self) -> &Options;
     /// Builds the typed instance of a record.
     fn formulate(&self, record: &Record) -> Result<Box<dyn Formulation>, Error>;
     /// Draws a random record, which depends only on the arguments.
     fn draw(&self, seed: u64, size: usize, index: u64) -> Result<Record, Error>;
 
-    /// Returns the problem with other options, for a record that sets some. It must keep all data that are not options.
+    /// Returns the problem with other options, for a record that sets some of them. The new problem must keep all data
+    /// that are not options.
     fn with_options(&self, options: &Options) -> Result<Arc<dyn Problem>, Error> {
         (self.about().make)(options)
     }
 
-    /// Returns whether allocations can be judged; not possible if the fading is known only through samples.
+    /// Returns whether allocations can be judged. They cannot if the fading is known only through samples.
     fn judges(&self) -> bool {
         true
     }
 }
 
-/// Anything that allocates: a solver, a model, a program or a function. It owns all its data.
+/// Policy that computes allocations: a solver, a model, a program or a function. It owns all its data.
 pub trait Policy: Send + Sync {
-    /// Allocates for an instance: returns the outcome and, only if it is served, writes the amounts into buffers.
+    /// Allocates for an instance. Returns the outcome and, only if the outcome is `Served`, writes the amounts
+    /// into `into`.
     fn allocate(&mut self, instance: &Instance, into: &mut Allocation) -> Result<Outcome, Error>;
 
     /// Returns a copy for another thread; `None` if the policy must receive one instance at a time.
@@ -317,21 +323,22 @@ pub trait Policy: Send + Sync {
     /// Announces the next instances: a policy that allocates many at once may do so now.
     fn prepare(&mut self, _instances: &[&Arc<Instance>]) {}
 
-    /// Returns why answers since the last call are unreliable, if they are. If `at_rest`, there is time to check.
+    /// Returns why the answers since the last call are unreliable, or `None` if they are reliable. If `at_rest`
+    /// is true, there is time to check.
     fn doubt(&mut self, _at_rest: bool) -> Option<String> {
         None
     }
 }
 
-/// Learned policy with a file.
+/// Learned policy that is stored in a file.
 pub trait Model: Send + Sync {
-    /// Returns the row of its problem in the registry.
+    /// Returns the problem's row in the registry.
     fn about(&self) -> &'static About;
     /// Describes the model in a few words.
     fn describe(&self) -> String;
-    /// Returns the bytes of its file.
+    /// Returns the bytes of the model file.
     fn bytes(&self) -> Result<Vec<u8>, ModelError>;
-    /// Returns the options that describe its cell, from which its training instances were drawn.
+    /// Returns the options that describe the model's cell, from which its training instances were drawn.
     fn trained_options(&self) -> Options;
     /// Returns the policy, with options of [`Verb::Allocate`].
     fn policy(&self, options: &Options) -> Result<Box<dyn Policy>, Error>;
@@ -348,7 +355,7 @@ pub trait Model: Send + Sync {
         (self.about().flags)(verb)
     }
 
-    /// Returns the problem whose instances the model allocates: its own cell, overridden by the options.
+    /// Returns the problem whose instances the model allocates: the model's cell, overridden by the options.
     fn problem(&self, options: &Options) -> Result<Arc<dyn Problem>, Error> {
         (self.about().make)(&options.over_trained(&self.trained_options()))
     }
@@ -358,12 +365,13 @@ pub trait Model: Send + Sync {
         self.problem(&Options::default())
     }
 
-    /// Returns the largest number of users in its validation; `None` if the method works for any number.
+    /// Returns the largest number of users in the model's validation, or `None` if the method works for any
+    /// number.
     fn validated_k(&self) -> Option<usize> {
         None
     }
 
-    /// Returns the model with a guarantee, and the guarantee; `None` if the method has no guarantee.
+    /// Returns the model with a guarantee, and the guarantee, or `None` if the method supports no guarantee.
     fn calibrate(
         &self,
         _options: &Options,
@@ -373,7 +381,7 @@ pub trait Model: Send + Sync {
     }
 }
 
-/// One instance: the record, and the problem's own form of it.
+/// Instance of a problem: its record, and the same data in the problem's own type.
 pub struct Instance {
     /// Problem of the instance.
     pub problem: Arc<dyn Problem>,
@@ -385,39 +393,40 @@ pub struct Instance {
 
 /// Row of the registry: a problem before its options are known.
 pub struct About {
-    /// Name, in words joined by dashes.
+    /// Name of the problem, with words joined by dashes.
     pub name: &'static str,
-    /// One line on what the problem allocates, and with what objective.
+    /// Description in one line: what the problem allocates, and its objective.
     pub line: &'static str,
     /// Formula of the problem for its help page.
     pub formula: &'static str,
-    /// Description of its input for its help page.
+    /// Description of the problem's input for its help page.
     pub input: &'static str,
     /// Example command lines without the program's name.
     pub examples: fn(Verb) -> &'static [&'static str],
-    /// Options of a verb; for verbs on models, all that apply to some model.
+    /// Options of a verb; for verbs on models, all options that apply to at least one model.
     pub flags: fn(Verb) -> Vec<OptionSpec>,
     /// Options that a record may set, with their names in files.
     pub parameters: fn() -> Vec<(Parameter, Vec<String>)>,
-    /// Names of its facts and details in answers. A field of a file with such a name gets a prefix in the answer.
+    /// Names of the problem's facts and details in answers. In an answer, a field of the file with one of these
+    /// names gets a prefix.
     pub answer_fields: &'static [&'static str],
-    /// Names in answers that belong to each user.
+    /// Names of the fields that answers contain for each user.
     pub user_fields: &'static [&'static str],
-    /// Reader of the records of a document, if they are not users with a number for each.
+    /// Reader of the records of a document, if the records are not users with one number for each column.
     pub read: Option<ReadRecords>,
-    /// Columns of its records.
+    /// Columns of the problem's records.
     pub inputs: &'static [Column],
     /// Columns that the problem allocates.
     pub amounts: &'static [Column],
     /// Arrays that follow from the amounts, such as the rates of links; see [`Formulation::results`].
     pub results: &'static [Column],
-    /// Constructor from options of [`Verb::Solve`] and [`Verb::Assess`].
+    /// Constructor from options of [`Verb::Solve`], [`Verb::Assess`], [`Verb::Evaluate`] and [`Verb::Sample`].
     pub make: fn(&Options) -> Result<Arc<dyn Problem>, Error>,
     /// Constructor from options of [`Verb::Sample`], for a problem that only draws.
     pub drawing: fn(&Options) -> Result<Arc<dyn Problem>, Error>,
     /// Policies without training: first the best known one, then the baseline.
     pub policies: &'static [PolicyRow],
-    /// Quantities that `diagnose` knows by name.
+    /// Policies without training that `diagnose` knows by name.
     pub diagnosed: &'static [DiagnosedRow],
     /// Training function.
     pub train: Option<Train>,
@@ -437,14 +446,14 @@ pub struct PolicyRow {
 
 /// Policy without training that `diagnose` knows by name.
 pub struct DiagnosedRow {
-    /// Short name.
+    /// Name of the policy, such as `urllc-power`.
     pub name: &'static str,
-    /// Description of input and output.
+    /// Description of the input and the output.
     pub label: &'static str,
-    /// Amount that is the output.
+    /// Name of the amount that is the output.
     pub amount: &'static str,
     /// Constructor of the policy.
     pub policy: fn() -> Box<dyn Policy>,
-    /// Constructor of the problem in a cell that options describe.
+    /// Constructor of the problem for a cell that the options describe.
     pub problem: fn(&Options) -> Result<Arc<dyn Problem>, Error>,
 }

@@ -1,4 +1,4 @@
-//! Output of the program: tables and lines for people, JSON for programs.
+//! Output of commands: tables and lines for people, JSON for programs.
 
 use serde::Serialize;
 
@@ -73,8 +73,8 @@ pub struct Page {
 impl Page {
     /// Builds a page; returns an error if a number is not finite.
     pub fn new(json: &impl Serialize, text: Text) -> Result<Self, Error> {
-        // The check of the text finds numbers that are not in the JSON (ratios, percentages). It is skipped if a
-        // text of the user looks like such a number.
+        // The check of the text finds numbers that the JSON does not contain (ratios, percentages). It is
+        // skipped if a text from the user looks like NaN or infinity.
         if !check_finite(json)?.has_such_words {
             text.check()?;
         }

@@ -22,9 +22,9 @@ use std::sync::Arc;
 pub struct Parameter {
     /// Name of the option.
     pub option: &'static str,
-    /// Whether answers have a field of this name, which is a result and sets nothing.
+    /// Whether answers have a field with this name. Such a field is a result and does not set the option.
     pub is_result: bool,
-    /// Whether the name has another meaning in other problems, which therefore do not reject it.
+    /// Whether the name has another meaning in other problems. Those problems therefore do not reject it.
     pub is_own_name: bool,
     /// Kind of its value.
     pub kind: ParameterKind,
@@ -39,16 +39,16 @@ pub enum ParameterKind {
     Converted(fn(f64) -> f64),
     /// Name that the function accepts; any other value is unrelated to the option.
     Word(fn(&str) -> bool),
-    /// Name of a choice. A record can set those that the function accepts. It may only repeat others, such as
-    /// names of files, since data must not decide which files are read.
+    /// Name of a choice. A record can set the choices that the function accepts. It can only repeat all others,
+    /// such as names of files, since data must not decide which files are read.
     Choice(fn(&str) -> bool),
-    /// Name of a choice, as above; other values are an error.
+    /// Name of a choice, as for `Choice`, but values other than names are an error.
     Name(fn(&str) -> bool),
     /// Value without effect on the users of a file: a file may only repeat the value in effect.
     NoEffect,
 }
 
-/// Option that a record contains without setting it: its value must be the one in effect.
+/// Option that a record contains but cannot set; its value must be the value in effect.
 #[derive(Debug, Clone)]
 pub(crate) struct Claim {
     /// User who has the field, if it does not belong to the whole record.
@@ -73,7 +73,7 @@ pub(crate) struct Value {
 }
 
 impl ParameterKind {
-    /// Describes the expected value, for the error about a value that is not the one in effect.
+    /// Describes the expected value, for the error about a value that differs from the value in effect.
     pub(crate) fn expected(
         self,
         option: &'static str,
@@ -91,7 +91,8 @@ impl ParameterKind {
         (!Value::new(text).is_same(value)).then_some(expected)
     }
 
-    /// Returns whether a record sets the option to this value; otherwise it may only repeat the one in effect.
+    /// Returns whether a record can set the option to this value. If not, the record may only repeat the value
+    /// in effect.
     pub(crate) fn sets(self, value: &Value) -> bool {
         match self {
             Self::NoEffect => false,
@@ -106,12 +107,12 @@ impl Value {
         Self { number: text.parse().ok(), text, in_file: None }
     }
 
-    /// Returns the value as in the file.
+    /// Returns the value as it appears in the file.
     pub(crate) fn shown(&self) -> String {
         shorten(self.in_file.as_deref().unwrap_or(&self.text))
     }
 
-    /// Returns whether two values are equal, up to the digits that files lose.
+    /// Returns whether two values are equal, up to the digits that are lost in files.
     pub(crate) fn is_same(&self, other: &Self) -> bool {
         match (self.number, other.number) {
             (Some(a), Some(b)) if a.is_finite() && b.is_finite() => {
@@ -123,7 +124,7 @@ impl Value {
 }
 
 impl Claim {
-    /// Returns the error if the value is not the one in effect.
+    /// Returns an error if the value differs from the value in effect.
     fn refused(&self, options: &Options) -> Option<Invalid> {
         let Self { user, option, name, value, kind, because } = self;
         let expected = format!("{}: {because}", kind.expected(option, value, options)?);
@@ -180,7 +181,9 @@ impl Parameter {
             (ParameterKind::Name(_), Some(word)) => Ok(Some(Value::new(word))),
             (ParameterKind::Name(_), None) => {
                 let (name, value) = (shorten(name), shorten(json));
-                Err(format!("{name} is {value}, expected a name, since it sets a parameter"))
+                Err(format!(
+                    "{name} is {value}, expected a name; this field is a parameter of the problem"
+                ))
             }
             (_, word) => self.number_or_text(name, json, word.as_deref()),
         }
@@ -199,17 +202,20 @@ impl Parameter {
         }
         let Some(number) = text.parse().ok().filter(|number: &f64| number.is_finite()) else {
             let (name, value) = (shorten(name), shorten(json));
-            return Err(format!("{name} is {value}, expected a number, since it sets a parameter"));
+            return Err(format!(
+                "{name} is {value}, expected a number; this field is a parameter of the problem"
+            ));
         };
         let ParameterKind::Converted(convert) = self.kind else {
             return Ok(Some(Value::new(text.to_owned())));
         };
-        // Values of 0 and less may have no counterpart in the unit of the option: 0 W has none in dBm.
+        // A value of 0 or less may have no counterpart in the unit of the option: 0 W cannot be expressed in
+        // dBm.
         let converted = convert(number);
         if !converted.is_finite() {
             let (name, value) = (shorten(name), shorten(json));
             return Err(format!(
-                "{name} is {value}, expected a positive number, since it sets a parameter"
+                "{name} is {value}, expected a positive number; this field is a parameter of the problem"
             ));
         }
         let in_file = Some(text.into());
@@ -227,7 +233,7 @@ pub(crate) fn plain(name: &str) -> Cow<'_, str> {
     name.to_ascii_lowercase().replace([' ', '-'], "_").into()
 }
 
-/// Splits a JSON field into its parts: the field itself, or the fields of a section of the config file.
+/// Splits a JSON field into parts: the field itself, or its fields if it is a section of the config file.
 pub(crate) fn fields<'a>(name: &'a str, json: &'a str) -> Vec<(Cow<'a, str>, Cow<'a, str>)> {
     let section = plain(name);
     if !(json.starts_with('{') && Config::SECTIONS.contains(&&*section)) {
@@ -265,21 +271,22 @@ impl<'de> Deserialize<'de> for Fields<'de> {
     }
 }
 
-/// Formulation of instances, each with the options that its record sets.
+/// Builder of instances, each with the options that its record sets.
 #[derive(Clone)]
 pub struct Formulating {
     problem: Arc<dyn Problem>,
-    /// Last options that records set, and the problem for them; adjacent records mostly have the same options.
+    /// Options that the last record set, and the problem for them. Adjacent records mostly have the same
+    /// options.
     last: Option<(Options, Arc<dyn Problem>)>,
 }
 
 impl Formulating {
-    /// Formulates instances of a problem.
+    /// Creates a builder for instances of a problem.
     pub fn new(problem: Arc<dyn Problem>) -> Self {
         Self { problem, last: None }
     }
 
-    /// Problem without options from records.
+    /// Returns the problem without options from records.
     pub fn problem(&self) -> &Arc<dyn Problem> {
         &self.problem
     }
@@ -287,7 +294,7 @@ impl Formulating {
     /// Builds the instance of a record.
     pub fn instance(&mut self, record: Record) -> Result<Instance, Error> {
         let made = self.problem_of(&record);
-        // An unknown name may be the reason why the problem cannot be built, so report it first.
+        // An invalid claim may be the reason why the problem cannot be built, so report it first.
         let options = made.as_ref().map_or(self.problem.options(), |made| made.options());
         let is_told = |claim: &&Claim| made.is_ok() || !record.parameters().has(claim.option);
         let mut claims = record.claims().iter().filter(is_told);

@@ -32,8 +32,8 @@ impl Record {
         self
     }
 
-    /// Values of each column as given, from which [`of_values`](Self::of_values) builds the record again: empty if it
-    /// is not given, and NaN for a user without a value.
+    /// Returns the values of each column as given: empty for a column that is not given, and NaN for a user without a
+    /// value. [`of_values`](Self::of_values) builds the record again from these values.
     pub fn values(&self) -> &[Vec<f64>] {
         &self.values
     }
@@ -85,7 +85,7 @@ impl Record {
         })
     }
 
-    /// Takes an array, whose shape must fit the axes and the arrays before it.
+    /// Stores an array, whose shape must fit the axes and the arrays that were stored before it.
     fn take(&mut self, at: usize, array: &ArrayView<'_>) -> Result<(), Invalid> {
         let column = self.columns[at];
         if array.shape.iter().product::<usize>() != array.values.len() {
@@ -128,7 +128,8 @@ impl Record {
         Ok(())
     }
 
-    /// Adds a user with values in the order of the columns; columns without one number for each user are skipped.
+    /// Adds a user with values in the order of the columns. Skips columns that do not have one number for each
+    /// user.
     pub(super) fn push_user(&mut self, values: impl Iterator<Item = Option<f64>>) {
         let user = self.size.users;
         self.size.users += 1;
@@ -156,27 +157,27 @@ impl Record {
         self.parameters.set(option, value);
     }
 
-    /// Adds an option that must be the one in effect.
+    /// Adds an option whose value must be the value in effect.
     pub(super) fn claim(&mut self, claim: Claim) {
         self.claims.push(claim);
     }
 
-    /// Options that must be those in effect.
+    /// Returns the options whose values must be those in effect.
     pub(super) fn claims(&self) -> &[Claim] {
         &self.claims
     }
 
-    /// Options that apply only to this record.
+    /// Returns the options that apply only to this record.
     pub fn parameters(&self) -> &Options {
         &self.parameters
     }
 
-    /// Number of users, and the length of the second axis.
+    /// Returns the number of users and the length of the second axis.
     pub fn size(&self) -> Size {
         self.size
     }
 
-    /// Values of a column that is complete; `None` if it is not given, or not for every user.
+    /// Returns the values of a column, or `None` if the column is not given for every user.
     pub fn get(&self, name: &str) -> Option<&[f64]> {
         let at = self.columns.iter().position(|column| column.name == name)?;
         let values = self.values.get(at)?;
@@ -185,7 +186,7 @@ impl Record {
             .then_some(values)
     }
 
-    /// Value of a user in a column with one number for each; `None` if there is none.
+    /// Returns the value of a user in a column with one number for each user, or `None` if there is no value.
     pub fn at(&self, column: usize, user: usize) -> Option<f64> {
         self.values.get(column)?.get(user).copied().filter(|value| !value.is_nan())
     }
@@ -195,13 +196,14 @@ impl Record {
         self.values.get(column).is_some_and(|values| !values.is_empty())
     }
 
-    /// Columns that are given, with their values; columns that only some users have are skipped.
+    /// Returns the given columns with their values. Skips columns that only some users have.
     pub fn arrays(&self) -> impl Iterator<Item = (&'static Column, &[f64])> {
         let given = |column: &'static Column| Some((column, self.get(column.name)?));
         self.columns.iter().filter_map(given)
     }
 
-    /// Name of a user: its name or number in the file. Without a file, users are counted from 0.
+    /// Returns the name of a user, or its number in the file if it has no name. Without a file, users are
+    /// counted from 0.
     pub fn id(&self, user: usize) -> String {
         match self.ids.get(user) {
             Some(id) => id.to_owned(),
@@ -210,7 +212,7 @@ impl Record {
         }
     }
 
-    /// Returns the record with some of the users, or all in another order.
+    /// Returns the record with only the given users, in the given order.
     #[must_use]
     pub fn part(&self, users: &[usize]) -> Self {
         let values = self.columns.iter().zip(&self.values);
@@ -309,7 +311,7 @@ impl Record {
         match error {
             Error::Invalid(wrong) if !place.file.is_empty() => {
                 let position = match (wrong.user, self.extra.cell()) {
-                    // The error may come from the record's options rather than from the command.
+                    // The error may be caused by the record's options rather than by those of the command.
                     (None, Some(name)) if self.has_parameters() => {
                         format!("cell {}", shown_cell(&name))
                     }
@@ -349,14 +351,14 @@ impl Record {
     }
 }
 
-/// Name of a cell for messages: in quotes, as for ids, unless it is plain.
+/// Returns the name of a cell for messages. The name is quoted, as for ids, if it contains special characters.
 fn shown_cell(name: &str) -> String {
     let quoted = format!("{name:?}");
     shorten(if quoted.len() == name.len() + 2 { name } else { &quoted })
 }
 
 impl Column {
-    /// Shape of an array of the column; axes of unknown length are letters.
+    /// Returns the shape of an array of the column as text, with letters for axes of unknown length.
     fn shape_text(&self, size: Size) -> String {
         let length = |axis: &Axis| match axis {
             Axis::Users if size.users > 0 => size.users.to_string(),
@@ -371,7 +373,7 @@ impl Column {
         format!("[{}]", axes.join(", "))
     }
 
-    /// Expected value for messages.
+    /// Returns the expected value for messages.
     fn expected(&self, size: Size) -> String {
         match self.is_each() || self.is_common() {
             true => self.what.to_owned(),
@@ -403,7 +405,7 @@ impl Column {
         }
     }
 
-    /// Name of one of its numbers: `gains[0][1]`.
+    /// Returns the name of one number of the column, such as `gains[0][1]`.
     fn entry(&self, mut at: usize, size: Size) -> String {
         let mut places = Vec::new();
         for length in self.shape(size).into_iter().rev() {

@@ -7,13 +7,13 @@ use crate::framework::Error;
 /// Report on an allocation.
 #[derive(Debug, Clone, Default)]
 pub struct Report {
-    /// Numbers for each user: the amounts, and their effects.
+    /// Numbers for each user: the amounts and the quantities that follow from them.
     pub details: Vec<Detail>,
     /// Facts about the whole instance.
     pub facts: Facts,
     /// Text below the table of users.
     pub text: Text,
-    /// Headings and cells of its row in a table of many instances.
+    /// Headings and cells of the instance's row in a table of many instances.
     pub row: Vec<(&'static str, String)>,
 }
 
@@ -38,7 +38,7 @@ pub struct Reporting<'a> {
     pub amounts: &'static [Column],
     /// Status of the allocation.
     pub status: Status,
-    /// Whether to compute slow results: losses by quadrature, the distance to the optimum.
+    /// Whether to compute slow results, such as losses by quadrature and the distance to the optimum.
     pub checks: bool,
     /// Whether the allocation can be judged.
     pub judges: bool,

@@ -1,4 +1,4 @@
-//! Random records in the form that `solve` reads.
+//! Random records in the formats that `solve` reads.
 
 use std::io::Write;
 
@@ -21,14 +21,15 @@ enum Format {
 impl Format {
     /// Name, help text and value of each format.
     const ALL: &'static [(&'static str, &'static str, Self)] = &[
-        ("json", "One JSON object per line for each instance", Self::Json),
+        ("json", "One JSON object for each instance, on a line by itself", Self::Json),
         ("csv", "One cell, with a header", Self::Csv),
         ("npy", "A NumPy array, N×K×K, float64", Self::Npy),
     ];
 }
 
 impl About {
-    /// Options of random instances; `users` and `count` are the help texts of `k` and `count`.
+    /// Returns the options for drawing random instances; `users` and `count` are the help texts of `k` and
+    /// `count`.
     pub(crate) fn sample_options(
         &self,
         users: &'static str,
@@ -46,7 +47,7 @@ impl About {
     }
 }
 
-/// Rejects a number of instances with more values in total than one command draws.
+/// Returns an error if the instances have more values in total than one command may draw.
 pub(crate) fn check_draws(
     about: &About,
     name: &'static str,
@@ -93,7 +94,7 @@ pub fn write_samples(
     let (size, count, seed) = requested(problem.about(), options)?;
     let format = options.choice(Format::ALL, "format")?.unwrap_or(Format::Json);
     if format == Format::Csv && count > 1 {
-        let expected = "1 for CSV, which holds one cell; JSON holds several";
+        let expected = "1 for CSV, which contains a single cell; use JSON for several";
         return Err(Invalid::value("count", count, expected).into());
     }
     let failed = |error| Error::write("standard output".as_ref(), error);
@@ -186,7 +187,7 @@ impl Serialize for User<'_> {
     }
 }
 
-/// Array as nested lists.
+/// Array that is serialized as nested lists.
 struct Nested<'a>(&'a Column, &'a [f64], &'a Record);
 
 impl Serialize for Nested<'_> {
@@ -225,7 +226,7 @@ impl Record {
         self.columns.iter().all(is_of_users)
     }
 
-    /// Names and values of a user.
+    /// Returns the names and values of a user.
     fn of_user(&self, user: usize) -> impl Iterator<Item = (&'static str, f64)> {
         let columns = self.columns.iter().enumerate().filter(|(_, column)| column.is_each());
         columns.filter_map(move |(at, column)| Some((column.name, self.at(at, user)?)))

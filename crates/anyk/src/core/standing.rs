@@ -1,4 +1,5 @@
-//! Summary of judged allocations at each size: shares, means and gaps, with their uncertainty.
+//! Summary of judged allocations at each size: shares of served users, mean objectives and gaps, with their
+//! uncertainty.
 
 use std::collections::BTreeMap;
 
@@ -19,7 +20,7 @@ pub struct Standing {
     pub instances: usize,
     /// Number of instances that no allocation serves; they are excluded from all means.
     pub infeasible: usize,
-    /// Number of other instances without an allocation that can be judged; their users count as not served.
+    /// Number of feasible instances without an allocation that can be judged; their users count as not served.
     pub failed: usize,
     /// Number of allocations that exceed the budget.
     pub over_budget: usize,
@@ -34,8 +35,9 @@ pub struct Standing {
     pub standard_error: Option<f64>,
     /// Mean objective of the reference on the same instances.
     pub reference: Option<f64>,
-    /// Gap between the mean and that of the reference, percent: positive is worse. Absent if references
-    /// have both signs; the gap of each instance (the next two fields) is also absent if a reference is 0.
+    /// Gap between the mean objective and that of the reference, percent; positive is worse. Absent if
+    /// references have both signs. The next two fields, which use the gap of each instance, are also absent if
+    /// a reference is 0.
     pub gap_percent: Option<f64>,
     /// Standard error of the gap over instances, percent.
     pub gap_standard_error: Option<f64>,
@@ -43,7 +45,8 @@ pub struct Standing {
     pub worst_gap_percent: Option<f64>,
     /// Largest relative change of a user's amounts when the order of users changes, over a few instances.
     pub reorder_change: Option<f64>,
-    /// Median time of an allocation, microseconds: the policy only; for a program, with the pipe and its JSON.
+    /// Median time of an allocation, microseconds. The time of a program includes the pipe and the JSON; for
+    /// other policies, only the policy is measured.
     pub microseconds: Option<f64>,
 }
 
@@ -52,7 +55,7 @@ pub struct Standing {
 pub(super) struct Tally {
     failed: usize,
     over_budget: usize,
-    /// Shares of users served in each instance; 0 for those that failed.
+    /// Share of users served in each instance; 0 for instances that failed.
     shares: Moments,
     values: Moments,
     references: Moments,
@@ -114,7 +117,8 @@ impl Tally {
         let availability = (self.demands || self.failed > 0)
             .then_some(self.shares.mean)
             .filter(|_| self.shares.count > 0);
-        // A mean over references of both signs may be close to 0, and a share of a reference of 0 does not exist.
+        // A mean over references of both signs may be close to 0, and a gap relative to a reference of 0 does not
+        // exist.
         let one_sign = self.range.is_some_and(|(low, high)| low >= 0.0 || high <= 0.0);
         let no_zero = self.range.is_some_and(|(low, high)| low > 0.0 || high < 0.0);
         let gap =
@@ -141,8 +145,9 @@ impl Tally {
         }
     }
 
-    /// Wilson's interval. Users of one instance are correlated, so it uses an effective number of independent
-    /// users: with this number, the variance of the share would equal the variance over instances.
+    /// Returns Wilson's interval. Users of one instance are correlated, so the interval uses an effective
+    /// number of independent users: with this number, the variance of the share would equal the variance over
+    /// instances.
     fn interval(&self, share: f64) -> (f64, f64) {
         const Z: f64 = 1.96;
         let users = (self.size as f64) * self.shares.count as f64;
@@ -159,7 +164,7 @@ impl Tally {
 /// Summary of verdicts by size, in the order of arrival.
 #[derive(Debug, Default)]
 pub struct Summary {
-    /// Sums by size: number of verdicts, number of infeasible instances, and sums over the others.
+    /// Sums by size: number of verdicts, number of infeasible instances, and sums over the feasible ones.
     sizes: BTreeMap<usize, (usize, usize, Tally)>,
     objective: String,
     /// Number of instances whose size is unknown.
@@ -179,7 +184,7 @@ impl Summary {
         if *feasible { tally.fail() } else { *infeasible += 1 }
     }
 
-    /// Number of instances that could not be read; no row contains them.
+    /// Returns the number of instances that could not be read and are therefore in no row.
     pub fn unread(&self) -> usize {
         self.unread
     }
@@ -229,7 +234,7 @@ impl Summary {
             }
             if failed > 0 {
                 line.push_str(&format!(
-                    "; {failed} of them have no allocation that can be checked; their users count as not served"
+                    "; {failed} of the {judged} have no allocation that can be checked; their users count as not served"
                 ));
             }
             text.push(line);
@@ -289,7 +294,9 @@ pub(super) fn table(text: &mut Text, rows: &[Standing], objective: &str, referen
     ];
     text.table(&header, rows.iter().map(row));
     if rows.iter().any(|row| row.reference.is_some() && row.gap_percent.is_none()) {
-        text.push(format!("– from {reference}: its values have both signs or are 0, so a percentage has no meaning"));
+        text.push(format!(
+            "– from {reference} (%): the reference values have both signs or are 0, so a percentage is undefined"
+        ));
     }
 }
 

@@ -15,7 +15,7 @@ pub struct Trained {
     pub model: Arc<dyn Model>,
     /// Report on the model.
     pub report: Page,
-    /// Warning about a model that missed the goal of its training, with advice.
+    /// Warning about a model that did not reach the goal of its training, with advice.
     pub warning: Option<String>,
     run: Option<String>,
     is_kept: bool,
@@ -77,12 +77,12 @@ struct Warned<'a, R> {
     warning: Option<&'a str>,
 }
 
-/// Gap to the optimum, percent, below which a model is good even if the baseline is equally good, as it is for a
-/// single user.
+/// Gap to the optimum, percent, below which a model counts as good even if the baseline is equally good, for
+/// example with a single user.
 const GOOD_PERCENT: f64 = 0.1;
 
-/// Returns a warning if a model is no better than a baseline, given the gap of both to the optimum and the name
-/// of the baseline.
+/// Returns a warning if a model is no better than a baseline, given the name of the baseline and the gaps of
+/// both to the optimum.
 pub fn no_better_than(trivial: &str, gap_percent: f64, trivial_gap_percent: f64) -> Option<String> {
     (gap_percent > GOOD_PERCENT && gap_percent >= trivial_gap_percent).then(|| {
         format!(

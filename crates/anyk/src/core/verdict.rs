@@ -1,4 +1,4 @@
-//! Verdict on allocations from any source, in one form for all problems.
+//! Verdict on an allocation from any source, in one form for all problems.
 
 use std::fmt;
 
@@ -54,7 +54,7 @@ pub struct Reference {
     pub proof: Option<Proof>,
 }
 
-/// User who is not served, by name.
+/// User who is not served, with its name.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Miss {
     /// Index of the user.
@@ -77,7 +77,7 @@ impl fmt::Display for Goal {
 }
 
 impl Goal {
-    /// Gap between a value and the reference, percent: positive is worse.
+    /// Returns the gap between a value and the reference, percent; positive is worse.
     pub fn gap_percent(&self, value: f64, reference: f64) -> Option<f64> {
         // The objective may be negative; divide by its magnitude.
         if reference < 0.0 {
@@ -92,7 +92,7 @@ impl Goal {
 }
 
 impl Miss {
-    /// Factor by which the value is too large or too small.
+    /// Returns the factor by which the value is too large or too small.
     fn factor(&self) -> f64 {
         let ratio = self.value / self.target;
         if ratio >= 1.0 { ratio } else { 1.0 / ratio }
@@ -134,7 +134,7 @@ impl Verdict {
         }
     }
 
-    /// Builds the verdict on a missing allocation, with the reason that its author gives.
+    /// Builds the verdict on a missing allocation, with the reason that the file gives.
     pub(super) fn absent(instance: &Instance, reference: Option<f64>, reason: String) -> Self {
         let nothing = Judged::default();
         Self {
@@ -148,7 +148,8 @@ impl Verdict {
         }
     }
 
-    /// Names that fields of a file about a cell must not have.
+    /// Names of the verdict's own fields; in the answer, fields of the file with one of these names get a
+    /// prefix.
     pub(super) const FIELDS: [&'static str; 7] =
         ["k", "value", "reference", "budget_used", "reason", "warning", "policy"];
 
@@ -157,7 +158,7 @@ impl Verdict {
         self.status == "feasible"
     }
 
-    /// Number of users whose demand is met; all if there are no demands.
+    /// Returns the number of users whose demand is met, or the number of all users if there are no demands.
     pub fn met(&self) -> usize {
         if self.value.is_some() { self.k - self.missed.len() } else { 0 }
     }
@@ -189,7 +190,7 @@ impl Verdict {
             }
             (Some(reference), Some(gap)) => {
                 let over = self.objective.larger_is_better != (gap >= 0.0);
-                let word = if over { "over" } else { "under" };
+                let word = if over { "above" } else { "below" };
                 let gap = gap.abs();
                 line.push_str(&format!(", {gap:.4} % {word} the reference of {reference:.6e}"));
             }

@@ -6,8 +6,8 @@ use serde::Serialize;
 use super::{Answer, Diagnosis, Layer, Prediction, SizeLaw, Support};
 use crate::network::{Activation, Output};
 
-/// Largest loss, as a ratio, for which a policy with a limit counts as close to it, so that a size-invariant output
-/// can learn it.
+/// Largest loss, as a ratio, for which a policy with a limit counts as close to its limit, so that a size-invariant
+/// output can learn the policy.
 const STILL_FROM: f64 = 0.15;
 /// Largest loss, as a ratio, for which a policy without a limit still counts as nearly constant up to the largest
 /// size.
@@ -22,8 +22,8 @@ const CLEARLY: f64 = 3.0;
 /// constant.
 pub(super) const STILL_INNER_PERCENT: f64 = 10.0;
 
-/// Reason for a recommendation. A loss, unless stated otherwise, is that of a network that does not depend on K:
-/// exact at the smaller of the two sizes, evaluated at the larger size by the fitted law.
+/// Reason for a recommendation. Unless stated otherwise, a loss is that of a network that does not depend on K and is
+/// exact at the smaller of the two sizes. The fitted size law gives the loss of this network at the larger size.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case", tag = "kind")]
 pub enum Ground {
@@ -31,7 +31,7 @@ pub enum Ground {
     OrderMatters,
     /// `f(x, K)` follows none of the size laws tried; no output is recommended.
     NoLaw,
-    /// The samples do not determine the law; the recommendation is undecided.
+    /// The samples do not determine the size law; the recommendation is undecided.
     Unsure,
     /// The outputs of every instance have the same sum; a normalization is recommended.
     SharedSum {
@@ -71,9 +71,9 @@ pub enum Ground {
         output: Layer,
         /// Loss of this output at the larger size, in percent.
         loss_percent: f64,
-        /// Output that the law suggests.
+        /// Output that the size law suggests.
         instead_of: Layer,
-        /// Loss of the output that the law suggests, in percent.
+        /// Loss of the output that the size law suggests, in percent.
         instead_percent: f64,
     },
 }
@@ -118,7 +118,7 @@ impl Ground {
         Self::SharedSum { sum, inner_change_percent: diagnosis.inner_change_percent }
     }
 
-    /// Returns the recommended output, of those that can produce the policy's outputs.
+    /// Returns the recommended output layer, chosen from those that can produce the policy's outputs.
     pub fn output(self, support: Support) -> Option<Layer> {
         Some(Layer::Network(match self {
             Self::OrderMatters | Self::NoLaw | Self::Unsure => return None,
@@ -191,8 +191,9 @@ impl Ground {
         }
     }
 
-    /// Returns this reason, or [`Ground::Overruled`] if another output had a clearly smaller loss in the check. An
-    /// output whose loss is about as large at the training size does not fail because of K and is not overruled.
+    /// Returns this reason, or [`Ground::Overruled`] if another output had a clearly smaller loss in the check. If the
+    /// loss of an output is about as large at the training size, K does not cause the loss, and the output is not
+    /// overruled.
     pub(super) fn checked(self, support: Support, predictions: &[Prediction]) -> Self {
         let factor = |percent: f64| (percent / 100.0).ln_1p();
         let of = |output: Layer| predictions.iter().find(|one| one.output == output);
@@ -217,7 +218,7 @@ impl Ground {
     }
 }
 
-/// Size-invariant output that is measured and trained.
+/// Size-invariant output layer that represents its kind when networks are measured or trained.
 const INVARIANT: Output = Output::Elementwise(Activation::Softplus);
 
 #[cfg(test)]

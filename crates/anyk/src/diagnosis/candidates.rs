@@ -1,7 +1,7 @@
 //! Remark 1: which networks follow the size law of a policy.
 //!
-//! Propositions 2 to 4 apply to every network of a kind, so each kind is measured on random networks. The exponent of
-//! `q̂(x, K)` is measured on the policy's inputs over the same range of K as the exponent of `f(x, K)`.
+//! Propositions 2 to 4 apply to every network of a kind, so the size law of a kind is measured on random networks. The
+//! exponent of `q̂(x, K)` is measured on the policy's inputs over the same range of K as the exponent of `f(x, K)`.
 
 use rand::{Rng, RngExt};
 use rayon::prelude::*;
@@ -19,7 +19,7 @@ const WIDTHS: [usize; 4] = [1, 6, 6, 1];
 /// Number of random networks of each kind.
 const NETWORKS: u64 = 9;
 const DRAWS: u64 = 40;
-/// Largest difference of exponents that count as the same size law: a factor of 1.26 over a decade of K.
+/// Largest difference between exponents that count as the same size law. It is a factor of 1.26 over a decade of K.
 const ALIGNED: f64 = 0.1;
 
 /// Kind of network and its size law.
@@ -60,8 +60,8 @@ fn aggregator_name(aggregator: Aggregator) -> &'static str {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Layer {
-    /// Response of each user to a price, and the price that spends the budget of the cell. It applies if the outputs
-    /// of every instance have the same sum.
+    /// Price layer: each user responds to a price, and the price is set so that the outputs spend the budget of the
+    /// cell. It applies if the outputs of every instance have the same sum.
     Price,
     /// Output layer of a GNN.
     #[serde(untagged)]
@@ -91,7 +91,7 @@ impl Layer {
     }
 }
 
-/// Comparison of networks with a policy, and the recommended network.
+/// Comparison of the size laws of networks with that of a policy, and the recommended network.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Recommendation {
     /// Smaller of the two sizes between which exponents are measured.
@@ -120,8 +120,8 @@ impl Recommendation {
         self.chosen.and_then(|index| self.candidates.get(index))
     }
 
-    /// Compares all candidates with a policy. Exponents are measured between the largest size of at most `from` and
-    /// the largest of all.
+    /// Compares all candidates with a policy. Exponents are measured between the largest size that is at most `from`
+    /// and the largest size of all.
     pub fn of(diagnosis: &Diagnosis, samples: &Samples, from: usize, seed: u64) -> Self {
         let sizes = &diagnosis.sizes;
         let to_k = sizes.last().copied().unwrap_or(2);
@@ -182,8 +182,8 @@ impl Recommendation {
         made
     }
 
-    /// Revises the recommendation with the losses of trained networks: it stays, or an output layer with a smaller
-    /// loss replaces it.
+    /// Revises the recommendation with the losses of trained networks. If another output layer has a clearly smaller
+    /// loss, it replaces the recommended one.
     pub(super) fn check(&mut self, predictions: &[Prediction]) {
         self.follow(self.ground.checked(self.support, predictions));
     }

@@ -32,8 +32,8 @@ pub struct Point {
     pub samples: usize,
 }
 
-/// Estimate of `f` over K for one input: the mean over a window of inputs, corrected to the window's centre. The
-/// width of the window adds an error that is the same at every K.
+/// Estimate of `f` over K for one input. It is the mean over a window of inputs, corrected to the window's centre. The
+/// width of the window causes an error that is the same at every K.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Curve {
     /// Input `x`.
@@ -84,12 +84,12 @@ impl Estimate {
     /// Estimates the inner function of a normalization, `ln w(x) − E(ln w)` in `y_k = c·w(x_k)/Σ_j w(x_j)`. Returns
     /// `None` if an output is not positive, if an instance lacks users, or if too few sizes above 1 remain.
     ///
-    /// Within an instance the sum cancels: `ln y_k` minus its mean over the instance is
-    /// `(1 − 1/K)(ln w(x_k) − mean_{j≠k} ln w(x_j))`. In `f`, a user's own weight is part of the sum. This estimate
-    /// is free of that effect, so a `w` that does not depend on K is recognized.
+    /// Within an instance the sum cancels: `ln y_k` minus its mean over the instance is `(1 − 1/K)(ln w(x_k) −
+    /// mean_{j≠k} ln w(x_j))`. In `f`, a user's own weight is part of the sum. This estimate does not contain that
+    /// effect, so it can show that `w` does not depend on K.
     ///
-    /// A first estimate gives the weights of the other users, which the second estimate subtracts. They only add
-    /// noise, since `w` changes little with K.
+    /// A first estimate gives the weights of the other users. The second estimate subtracts these weights, which would
+    /// only add noise, since `w` changes little with K.
     pub fn inner(samples: &Samples) -> Option<Self> {
         let possible = samples.positive() && samples.whole();
         let large = samples.sizes().iter().filter(|size| size.k > 1).cloned().collect::<Vec<_>>();
@@ -170,7 +170,7 @@ fn inner_of(size: &SizeSamples, known: impl Fn(f64) -> f64) -> Vec<Vec<f64>> {
 }
 
 /// Scale of the inputs for interpolation. It is linear, or logarithmic in the distance from the median if some inputs
-/// lie very far out. Linear extrapolation would be meaningless in a tail without a variance.
+/// are very far from the median. Linear extrapolation would be meaningless in a tail with infinite variance.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Axis {
     centre: f64,
@@ -201,8 +201,8 @@ impl Axis {
     }
 }
 
-/// Interpolates linearly between values at ascending positions, and extrapolates beyond them. The result is clamped
-/// so that its exponential is finite.
+/// Interpolates linearly between values at ascending positions, and extrapolates beyond the positions. The result is
+/// clamped so that its exponential is finite.
 pub(super) fn between(places: &[f64], values: &[f64], x: f64) -> f64 {
     let Some(end) = places.len().checked_sub(1) else { return 0.0 };
     let below = places.iter().filter(|&&place| place <= x).count();

@@ -14,7 +14,7 @@ use crate::math::realization_rng;
 /// Number of cells drawn to compute the mean share of a normalization.
 const DRAWS: u64 = 1000;
 
-/// Values of `ln f(x, K)` at two sizes, `K_0` and a larger one, with their uncertainty.
+/// Values of `ln f(x, K)` at `K_0` and at a larger size, with their uncertainty.
 pub(super) struct Extrapolation {
     /// Scale of the inputs for interpolation.
     axis: Axis,
@@ -64,8 +64,8 @@ impl Extrapolation {
     }
 
     /// Extrapolates a normalized policy `y_k = c·w(x_k)/Σ_j w(x_j)` with a known inner function. Cells of the larger
-    /// size are composed of sampled inputs, and the sum is computed directly, because sums of heavy-tailed weights
-    /// follow no power of K.
+    /// size are composed of sampled inputs, and the sum is computed directly, because sums of heavy-tailed weights do
+    /// not follow a power of K.
     fn of_normalised(
         small: &Samples,
         inner: &Estimate,
@@ -137,15 +137,15 @@ impl Extrapolation {
         cell.iter().map(|&x| change(x, [now, then]) + fall).collect()
     }
 
-    /// Returns the position of `x`, clamped to the known inputs. Changes are small differences, so extrapolating them
-    /// into the tails would amplify their errors.
+    /// Returns the position of `x`, clamped to the range of known inputs. Changes are small differences, so
+    /// extrapolating the changes into the tails would amplify their errors.
     fn within(&self, x: f64) -> f64 {
         self.axis.at(x).clamp(self.x[0], self.x[self.x.len() - 1])
     }
 }
 
 /// Splits the logarithms of the curves into their mean over the inputs and the differences from it. The mean is the
-/// most accurate part and follows the size law; the differences may follow another one.
+/// most accurate part and follows the size law; the differences may follow another law.
 fn apart(curves: &[Vec<Point>]) -> Option<(Vec<Point>, Vec<Vec<Point>>)> {
     let count = curves.len() as f64;
     let mut mean = Vec::new();
@@ -194,7 +194,7 @@ fn shapes_at(shapes: &[Vec<Point>], k: usize) -> Option<(Vec<f64>, Vec<f64>)> {
 
 /// Fits the terms of a form to values that are already logarithms, and returns the value at size `k`.
 fn fitted(points: &[Point], form: &Form, k: usize) -> Option<f64> {
-    // A constant uses only the largest size, since the changes at smaller sizes are not part of it.
+    // The constant form uses only the largest size, since it cannot describe the changes at smaller sizes.
     let from = if form.terms.is_empty() { points.len().saturating_sub(1) } else { 0 };
     let row = |point: &Point| {
         let error = point.standard_error.max(f64::MIN_POSITIVE.sqrt());

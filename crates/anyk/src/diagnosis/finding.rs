@@ -19,7 +19,7 @@ pub struct Finding {
     pub diagnosis: Diagnosis,
     /// Comparison with networks, and the recommended one.
     pub recommendation: Recommendation,
-    /// Predicted and measured losses at the largest size of networks trained at a small size; empty until
+    /// Predicted and measured losses, at the largest size, of networks trained at a small size. Empty until
     /// [`Finding::check`] is called.
     pub predictions: Vec<Prediction>,
 }
@@ -47,7 +47,7 @@ impl Finding {
         Self::of(Diagnosis::of_samples(label.to_owned(), samples), samples, train_k, seed)
     }
 
-    /// Returns the size law of a policy that is known only by its samples, and the recommended network, as text. Sizes
+    /// Returns the size law of a policy that is known only from samples, and the recommended network, both as text. Sizes
     /// with too few samples, such as K = 1, are left out if two others have enough.
     pub fn law_of_rows(label: &str, rows: &[SampleRow]) -> Result<(String, String), Invalid> {
         let mut counts: BTreeMap<usize, (usize, BTreeSet<Option<u64>>)> = BTreeMap::new();
@@ -95,8 +95,8 @@ impl Finding {
     }
 
     /// Trains networks at the smaller size of the recommendation, predicts their losses at the larger size, and
-    /// measures them. If another output layer has a clearly smaller loss than the recommended one, it is recommended
-    /// instead.
+    /// measures them. If another output layer has a clearly smaller loss than the recommended output layer, it replaces
+    /// the recommendation.
     pub fn check(&mut self, samples: &Samples, seed: u64) -> Result<(), Error> {
         let sizes = (self.recommendation.from_k, self.recommendation.to_k);
         self.predictions = predict(samples, sizes, seed)?;

@@ -1,14 +1,14 @@
 //! Size laws: candidate forms of `f(x, K)` over K, fitted to its estimate.
 //!
-//! A law has one or more forms, each linear in its coefficients: `s(f) = a + b·t(K) + …`, where `s` is the identity,
-//! the logarithm or the reciprocal. The coefficients differ between inputs. Constants inside a term, such as the
-//! exponent of `K^(−p)`, are the same for all inputs.
+//! A size law has one or more forms, each linear in its coefficients: `s(f) = a + b·t(K) + …`, where `s` is the
+//! identity, the logarithm or the reciprocal. The coefficients differ between inputs. Constants inside a term, such as
+//! the exponent of `K^(−p)`, are the same for all inputs.
 
 use serde::{Deserialize, Serialize};
 
 use super::estimate::Point;
 
-/// Relative error that is always allowed, since no law is exact at finite K.
+/// Relative error that is always allowed, since no size law is exact at finite K.
 const FLOOR: f64 = 2e-3;
 /// Smallest share of the last exponent that a drifting exponent must keep when it is extrapolated.
 const LEAST_LEFT: f64 = 0.5;
@@ -36,7 +36,7 @@ pub enum Law {
 }
 
 impl Law {
-    /// Returns the law as a formula.
+    /// Returns the formula of the size law.
     pub fn formula(self) -> &'static str {
         match self {
             Self::Constant => "a",
@@ -49,7 +49,7 @@ impl Law {
         }
     }
 
-    /// Returns whether the law has a limit other than 0.
+    /// Returns whether the size law has a limit other than 0.
     pub fn is_still(self) -> bool {
         matches!(self, Self::Constant | Self::Settling | Self::Saturating)
     }
@@ -102,7 +102,7 @@ impl Term {
     }
 }
 
-/// Law in a form that can be fitted.
+/// Form of a size law that can be fitted.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Form {
     pub(super) law: Law,
@@ -122,8 +122,8 @@ impl Form {
     /// `a·e^(b/K)`.
     pub(super) const SETTLING: Self = form(Law::Settling, Scale::Logarithm, &[Term::Inverse(1.0)]);
 
-    /// All forms that can describe a policy. Most laws also have a form with a term in 1/K, since no law is exact at
-    /// small sizes.
+    /// All forms that can describe a policy. Most size laws also have a form with a term in 1/K, since no size law is
+    /// exact at small sizes.
     pub(super) const ALL: [Self; 27] = {
         use Scale::{Logarithm, Plain, Reciprocal};
         use Term::{Decay, Inverse, Log, Size};
@@ -171,8 +171,8 @@ impl Form {
         Self::DRIFTING,
     ];
 
-    /// Returns whether the form is especially flexible: its first term is one of many that differ only in a constant,
-    /// or it is a drifting power, which can approximate any law.
+    /// Returns whether the form is especially flexible. This is so if its first term is one of many that differ only in
+    /// a constant, or if it is a drifting power, which can approximate any size law.
     pub(super) fn bends(&self) -> bool {
         matches!(self.terms.first(), Some(Term::Decay(_))) || self.law == Law::DriftingPower
     }
@@ -213,7 +213,7 @@ impl Form {
         self.scale.back(self.value(coefficients, k))
     }
 
-    /// Returns the limit of a size law that has one.
+    /// Returns the limit of `f` for a size law that has a limit.
     pub(super) fn limit(&self, coefficients: &[f64; MOST]) -> f64 {
         self.scale.back(coefficients[0])
     }
@@ -229,7 +229,7 @@ impl Form {
     /// transformation is undefined.
     pub(super) fn extrapolate(&self, points: &[Point], k: usize) -> Option<f64> {
         let points = match self.law {
-            // Use only the largest size: the changes at smaller sizes are not part of a constant.
+            // Use only the largest size, since a constant cannot describe the changes at smaller sizes.
             Law::Constant => &points[points.len().saturating_sub(1)..],
             _ => points,
         };
@@ -237,7 +237,7 @@ impl Form {
         let rows: Vec<_> = points.iter().map(row).collect::<Option<_>>()?;
         let fitted = self.fit(&rows)?;
         if self.law == Law::DriftingPower {
-            // Reject a parabola that turns, or is about to: its shape does not describe the policy.
+            // Reject a parabola that turns, or is about to turn, since its shape does not describe the policy.
             let slope =
                 |k: usize| fitted.coefficients[1] + 2.0 * fitted.coefficients[2] * (k as f64).ln();
             let (slope, before) = (slope(k), slope(rows.last()?.0));

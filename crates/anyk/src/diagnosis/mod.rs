@@ -1,10 +1,10 @@
-//! Size laws of policies: remark 1 of the paper as a tool. It says that "a GNN can generalize to the size of a PE
-//! policy if the size-scaling law of the GNN aligns with the size-scaling law of the PE policy".
+//! Size laws of policies: remark 1 of the paper as a tool. The remark says that "a GNN can generalize to the size of a
+//! PE policy if the size-scaling law of the GNN aligns with the size-scaling law of the PE policy".
 //!
-//! The input is [`Samples`] of a policy: drawn from a [`Subject`], which AnyK can call, or read from a file. A
-//! [`Diagnosis`] holds the estimate of `f(x, K)` with its confidence intervals, the results of the tests, and the
-//! size law. A [`Recommendation`] compares this size law with those of the networks. [`predict`] uses samples of
-//! small sizes to predict the loss of a network at a large size.
+//! The input is [`Samples`] of a policy. They are drawn from a [`Subject`], which AnyK can call, or read from a file. A
+//! [`Diagnosis`] holds the estimate of `f(x, K)` with its confidence intervals, the results of the tests, and the size
+//! law. A [`Recommendation`] compares this size law with those of the networks. [`predict`] uses samples of small sizes
+//! to predict the loss of a network at a large size.
 //!
 //! ```
 //! use anyk::diagnosis::{Answer, Diagnosis, SizeLaw, Subject};

@@ -14,7 +14,7 @@ struct Opinion {
     values: Vec<f64>,
     /// Sum of squared errors of the prediction of the last size. The method with the smallest sum is selected.
     last: f64,
-    /// Expected square of the error, from the last two sizes, since the error at a single size may be small by
+    /// Expected square of the error, computed from the last two sizes, since the error at a single size may be small by
     /// chance.
     square: f64,
 }
@@ -30,7 +30,7 @@ pub(super) fn carried_on(
         ways.iter().filter_map(|way| opinion(way, curves, k)).collect();
     opinions.sort_by(|a, b| a.last.total_cmp(&b.last));
     let best = opinions.first()?;
-    // Avoid division by 0 for an exact law.
+    // Avoid division by 0 for an exact size law.
     let trust = |opinion: &Opinion| opinion.square.max(f64::EPSILON.powi(2)).recip();
     let total: f64 = opinions.iter().map(trust).sum();
     let deviation = |curve: usize| {
@@ -61,7 +61,7 @@ fn opinion(way: &impl Way, curves: &[Vec<Point>], k: usize) -> Option<Opinion> {
     Some(made)
 }
 
-/// Returns the squared error to expect at size `k`: the error of predicting the point at `index` from those before
+/// Returns the squared error to expect at size `k`: the error of predicting the point at `index` from the points before
 /// it, scaled by the distance in `ln K`.
 fn missed(way: &impl Way, points: &[Point], index: usize, k: usize) -> Option<f64> {
     let (before, next) = (points.get(..index)?, points.get(index)?);
@@ -71,7 +71,7 @@ fn missed(way: &impl Way, points: &[Point], index: usize, k: usize) -> Option<f6
     Some((steps * (said - next.value)).powi(2))
 }
 
-/// Returns the variance of the prediction that the points' standard errors cause.
+/// Returns the variance of the prediction that is caused by the standard errors of the points.
 fn noise(way: &impl Way, points: &[Point], k: usize) -> Option<f64> {
     let value = way(points, k)?;
     let mut square = 0.0;

@@ -1,26 +1,26 @@
-//! Tests whether a policy is permutation-equivariant: by calling it with the users in another order or, given only
-//! samples, by whether outputs depend on a user's position in its instance.
+//! Test of permutation equivariance. It calls the policy with the users in another order or, given only samples, tests
+//! whether outputs depend on the position of a user in its instance.
 
 use serde::Serialize;
 
 use super::{Answer, Samples, SizeSamples};
 use crate::math::Moments;
 
-/// Largest difference between the outputs for two orders, relative to the largest output, that counts as 0. Solvers
-/// stop early, and networks compute in single precision.
+/// Largest difference between the outputs for two orders, relative to the largest output, that counts as 0. The outputs
+/// differ slightly because solvers stop early and networks compute in single precision.
 const SAME: f64 = 1e-3;
 /// Number of bins of the input within which outputs are compared.
 const BINS: usize = 20;
-/// Standard errors above which a pattern counts as a dependence on the position. The test searches about 60 patterns;
-/// by chance it finds one in fewer than one policy in a thousand.
+/// Standard errors above which a pattern counts as a dependence on the position. The test searches about 60 patterns.
+/// By chance, it finds a pattern for fewer than one policy in a thousand.
 const CLEAR: f64 = 4.5;
-/// Smallest residual deviation that is tested, relative to the deviation of the outputs. Below it, the inputs
+/// Smallest residual deviation that is tested, relative to the deviation of the outputs. Below this value, the inputs
 /// determine the outputs, and a grid of inputs would appear as a pattern.
 const LEAST_LEFT: f64 = 0.01;
-/// Largest number of waves over the positions that is tested.
+/// Largest number of waves over the positions for which the test searches.
 const WAVES: usize = 4;
 
-/// Result of the test whether the order of the users matters, and the evidence.
+/// Result of the test of permutation equivariance, and the evidence.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Order {
     /// Whether the policy is permutation-equivariant.
@@ -37,7 +37,7 @@ pub struct Order {
 pub struct Pattern {
     /// Name of the pattern.
     pub name: &'static str,
-    /// Distance from no dependence, in standard errors.
+    /// Size of the dependence, in standard errors.
     pub sigma: f64,
 }
 
@@ -131,7 +131,8 @@ fn left_over(size: &SizeSamples, positive: bool) -> Vec<f64> {
     ranks(&left)
 }
 
-/// Returns ranks with mean 0. Equal values have equal ranks; otherwise the sorting order would appear as a pattern.
+/// Returns ranks with mean 0. Equal values have equal ranks, since otherwise the sorting order would appear as a
+/// pattern.
 fn ranks(values: &[f64]) -> Vec<f64> {
     let mut order: Vec<usize> = (0..values.len()).collect();
     order.sort_by(|&a, &b| values[a].total_cmp(&values[b]));

@@ -28,7 +28,7 @@ use crate::network::Output;
 const OUTER: Layer = Layer::Network(Output::Pretrained);
 /// Smallest loss, in percent, that is distinguished from 0. Ratios replace smaller losses by this value.
 pub const SMALL_PERCENT: f64 = 1.0;
-/// One in this many cells at `K_0` is held out of the training.
+/// Number of cells at `K_0` per cell that is held out of the training.
 const HELD_OUT: usize = 5;
 /// Smallest size, relative to `K_0`, that is used to measure how fast the influence of other users decays.
 const FADE_FROM: f64 = 0.2;
@@ -41,7 +41,7 @@ pub const PROMISE_PERCENT: f64 = 90.0;
 const DEVIATIONS: f64 = 2.0;
 /// Number of steps in which the range is scanned.
 const STEPS: u32 = 8;
-/// Relative margin of the range for all other errors, as a share of the logarithm of the loss.
+/// Margin of the range for all other errors, as a share of the logarithm of the loss.
 const FINITE: f64 = 0.1;
 
 /// Predicted and measured loss of a network with one output layer. A loss is the factor `max(ŷ_k/y_k, y_k/ŷ_k)`, as a
@@ -56,7 +56,8 @@ pub struct Prediction {
     pub train_k: usize,
     /// Number of users in the test.
     pub test_k: usize,
-    /// Loss at the test's size, in percent, of a network that is exact at `K_0`: only the size laws cause it.
+    /// Loss at the test's size, in percent, of a network that is exact at `K_0`. Only the difference between the size
+    /// laws causes this loss.
     pub drift_percent: f64,
     /// Loss of the trained network at `K_0`, in percent.
     pub train_loss_percent: f64,
@@ -74,7 +75,7 @@ pub struct Prediction {
     /// Standard error of the mean `|z_k|`, the logarithm of the measured loss, over the cells of the test.
     pub measured_error: f64,
     /// Loss at the test's size, in percent, if the outer function is known at this size, or if the response of a price
-    /// layer is fitted to samples of all sizes of at least `K_0`. For the other output layers, it is the measured
+    /// layer is fitted to samples of all sizes of at least `K_0`. For the other output layers, this is the measured
     /// loss. The check of the recommendation uses this loss, because an outer function and a response can be fitted to
     /// samples of all sizes.
     pub with_law_percent: f64,
@@ -109,10 +110,10 @@ impl Layer {
     }
 }
 
-/// Trains one network per output layer at `train_k` users, predicts its loss at `test_k` users from samples of at
-/// most `train_k` users, and measures this loss. The price layer is one of them if all instances have the same sum.
-/// Returns an empty list if an output is not positive (the factor would not exist), if an instance lacks users, or if
-/// a size is missing.
+/// Trains one network per output layer at `train_k` users, predicts its loss at `test_k` users from samples of at most
+/// `train_k` users, and measures this loss. The price layer is included if the outputs of all instances have the same
+/// sum. Returns an empty list if an output is not positive (the factor is then undefined), if an instance lacks users,
+/// or if a size is missing.
 pub fn predict(
     samples: &Samples,
     (train_k, test_k): (usize, usize),
@@ -178,7 +179,7 @@ pub fn predict(
         .collect()
 }
 
-/// Mean of `|z|` over users and its standard error over cells.
+/// Mean of `|z|` over users, and its standard error over cells.
 #[derive(Clone, Copy)]
 struct Loss {
     mean: f64,
@@ -197,7 +198,7 @@ impl Loss {
     }
 }
 
-/// Prediction for one network.
+/// Predicted loss of one network.
 struct Foreseen {
     drift: Loss,
     loss: Loss,
@@ -214,7 +215,7 @@ fn foresee(
     (train_k, test_k, test_cells): (usize, usize, usize),
     seed: u64,
 ) -> Foreseen {
-    // Users outside the range of the training inputs are not drawn: the network's output for one of them could
+    // Users outside the range of the training inputs are not drawn, since the network's output for one of them could
     // dominate the prediction.
     let trained = || small.at(train_k).into_iter().flat_map(SizeSamples::each).map(|user| user.0);
     let (least, most) = trained()
@@ -245,7 +246,7 @@ fn foresee(
         let users = missed.iter().zip(&left).zip(&trend);
         users.map(|((missed, left), trend)| missed - left + fade * left + trend).collect()
     };
-    // The decay of the others' influence is uncertain too: the range includes full decay and none.
+    // The decay of the other users' influence is also uncertain, so the range includes full decay and no decay.
     let fades: Vec<Vec<f64>> = if known.knows_cells() {
         vec![expected.clone()]
     } else {
@@ -261,7 +262,7 @@ fn foresee(
             })
             .to_vec()
     };
-    // The size law of a pre-trained activation is uncertain itself, with an error of unknown sign.
+    // The size law of a pre-trained activation is itself uncertain, with an error of unknown sign.
     let carried = output == OUTER;
     let shifted = |values: &[f64], deviations: f64| {
         let users = values.iter().zip(&x).map(|(value, &x)| {
@@ -274,7 +275,8 @@ fn foresee(
     };
     let (middle, least) = if carried { (0.5, 0.0) } else { (0.0, -DEVIATIONS) };
     let loss = shifted(&expected, middle);
-    // Scan the whole range, since the loss is smallest where the law and the network agree, which may be inside it.
+    // Scan the whole range, since the loss is smallest where the size law and the network agree, and this point may be
+    // inside the range.
     let step = |part: u32| least + (DEVIATIONS - least) * f64::from(part) / f64::from(STEPS);
     let within = fades.iter().chain([&expected]).flat_map(|values| {
         let shifted = &shifted;

@@ -3,7 +3,8 @@
 
 use crate::math::{Exponent, Moments};
 
-/// Returns the mean over users with similar inputs: the `√n` nearest in order, half on each side.
+/// Returns, for each user, the mean over users with similar inputs: the `√n` nearest in the order of the inputs, half
+/// of them on each side.
 pub(super) fn smoothed(x: &[f64], values: &[f64]) -> Vec<f64> {
     let mut order: Vec<usize> = (0..x.len()).collect();
     order.sort_by(|&a, &b| x[a].total_cmp(&x[b]));
@@ -25,7 +26,7 @@ pub(super) fn smoothed(x: &[f64], values: &[f64]) -> Vec<f64> {
     means
 }
 
-/// Returns the values minus their mean over users with similar inputs.
+/// Returns each value minus the mean over users with similar inputs.
 pub(super) fn left(x: &[f64], values: &[f64]) -> Vec<f64> {
     let means = smoothed(x, values);
     values.iter().zip(means).map(|(value, mean)| value - mean).collect()

@@ -13,9 +13,9 @@ pub const FEWEST_SAMPLES: usize = 100;
 /// Minimum number of instances per size if the samples identify them, since the confidence intervals are computed
 /// from their spread.
 pub const FEWEST_INSTANCES: usize = 8;
-/// Largest relative difference between sums over instances that count as equal.
+/// Largest relative difference between the output sums of instances that count as equal.
 const SAME_SUM: f64 = 0.01;
-/// Share of its parts below which a sum counts as 0.
+/// Magnitude of a sum, relative to the sum of the magnitudes of its terms, below which the sum counts as 0.
 const ROUNDING: f64 = 1e-9;
 
 /// Signs of the outputs, which a network must be able to produce.
@@ -67,8 +67,7 @@ fn not_finite(row: usize, name: &str, value: f64) -> Invalid {
 }
 
 impl Samples {
-    /// Checks and groups the rows of a file. Unless all rows have an instance, each row counts as a separate
-    /// instance.
+    /// Checks and groups the rows of a file. If some rows have no instance, each row counts as a separate instance.
     pub fn from_rows(rows: &[SampleRow]) -> Result<Self, Invalid> {
         let clustered = !rows.is_empty() && rows.iter().all(|row| row.instance.is_some());
         let mut sizes: BTreeMap<usize, BTreeMap<u64, Instance>> = BTreeMap::new();
@@ -175,7 +174,7 @@ impl Samples {
         self.users().all(|(_, y)| y > 0.0)
     }
 
-    /// Returns the signs of the outputs.
+    /// Returns which signs the outputs have.
     pub fn support(&self) -> Support {
         let mut found = Support { negative: false, zero: false, positive: false };
         for (_, y) in self.users() {
@@ -191,8 +190,8 @@ impl Samples {
         self.sizes.iter().flat_map(SizeSamples::each)
     }
 
-    /// Returns the sum `Σ_k y_k` if it is the same in all instances of all sizes, within a tolerance relative to
-    /// `Σ_k |y_k|`. Returns `None` if all outputs are 0.
+    /// Returns the sum `Σ_k y_k` if it is the same in all instances of all sizes, within a tolerance relative to `Σ_k
+    /// |y_k|`. Returns `None` if the sums differ, if an instance lacks users, or if all outputs are 0.
     pub fn common_sum(&self) -> Option<f64> {
         let (sums, sizes): (Vec<f64>, Vec<f64>) =
             self.sizes.iter().flat_map(SizeSamples::sums).unzip();
@@ -200,7 +199,7 @@ impl Samples {
         let mut rows = sums.iter().zip(&sizes);
         let same = rows.all(|(sum, size)| (sum - mean).abs() <= SAME_SUM * size.max(mean.abs()));
         let some = sizes.iter().any(|size| *size > 0.0);
-        // A residual of cancellation counts as 0.
+        // A residual of cancellation counts as a sum of 0.
         let largest = sizes.iter().copied().fold(0.0, f64::max);
         let mean = if mean.abs() > ROUNDING * largest { mean } else { 0.0 };
         (self.whole && some && same).then_some(mean)

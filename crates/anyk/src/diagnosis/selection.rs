@@ -1,4 +1,4 @@
-//! Selection of the size law: every form is fitted to the curves and tested, and the best form after a penalty per
+//! Selection of the size law. Every form is fitted to the curves and tested, and the best form after a penalty for each
 //! coefficient is selected.
 
 use serde::Serialize;
@@ -10,23 +10,23 @@ use crate::math::median;
 
 /// Smallest size that is fitted, as a share of the largest, if enough other sizes remain. Size laws are asymptotic.
 const FIT_FROM: f64 = 1.0 / 50.0;
-/// Standard errors by which a curve must differ from 0 at every size to be used for the fit.
+/// Number of standard errors by which a curve must differ from 0 at every size to be used for the fit.
 const SEEN: f64 = 3.0;
 /// Penalty for each coefficient and curve, in units of χ². The curves of one policy vary together, so the penalty
 /// corresponds to a test at a level of about 1.5 %.
 const PENALTY: f64 = 6.0;
 /// Difference of the criterion per curve below which two forms count as equally good.
 const TIE: f64 = 6.0;
-/// A form is rejected if the probability of its χ² is below this value and its error exceeds [`MOST_MISS`].
+/// Probability of χ² below which a form is rejected if its error also exceeds [`MOST_MISS`].
 const LEAST_LIKELY: f64 = 1e-3;
-/// Smallest relative error that can reject a form. With many samples, the χ² test rejects every law, since none is
-/// exact.
+/// Smallest relative error that can reject a form. With many samples, the χ² test alone would reject every size law,
+/// since none is exact.
 const MOST_MISS: f64 = 0.1;
-/// If two laws fit about equally well and `f` changes by less than this over the last decade of K, as a logarithm,
-/// the law with a limit is selected.
+/// Change of `ln f` over the last decade of K below which, of two laws that fit about equally well, the law with a
+/// limit is selected.
 const HARDLY: f64 = 0.08;
-/// If two laws fit about equally well and `f` changes by more than this over the last decade of K, as a logarithm,
-/// the law without a limit is selected.
+/// Change of `ln f` over the last decade of K above which, of two laws that fit about equally well, the law without a
+/// limit is selected.
 const CLEARLY: f64 = 0.3;
 /// Largest factor between the value at the largest size and the limit of a size law that has one.
 const NEAR_LIMIT: f64 = 3.0;
@@ -35,10 +35,10 @@ const TREND: f64 = 4.0;
 /// Half-width of a 95 % confidence interval in standard errors.
 const INTERVAL: f64 = 2.0;
 
-/// Goodness of fit of a size law.
+/// Measures of how well a size law fits.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct LawScore {
-    /// Law, represented by the best of its forms.
+    /// Size law, represented by its best form.
     pub law: Law,
     /// χ² divided by the degrees of freedom; about 1 for a law that holds.
     pub misfit: f64,
@@ -184,8 +184,8 @@ impl Selection {
         Self { curves, scores, chosen, exponent }
     }
 
-    /// Returns whether noise hides a change by this amount, as a logarithm, over a decade of K: such a change is
-    /// neither detected nor excluded.
+    /// Returns whether noise hides this change of `ln f` over a decade of K, so that the change is neither detected nor
+    /// excluded.
     pub(super) fn hides(&self, change: f64) -> bool {
         let (value, error) = self.exponent.unwrap_or((0.0, 0.0));
         INTERVAL * error * 10f64.ln() > change && value.abs() < TREND * error
@@ -226,8 +226,8 @@ fn seen(curves: &[Curve]) -> Vec<Vec<Point>> {
     if clearly.is_empty() { positive } else { clearly }
 }
 
-/// Returns the curves to which a law can be fitted: those that are positive at every size, or negative at every size
-/// and then multiplied by −1. Small sizes are omitted.
+/// Returns the curves to which a size law can be fitted: those that are positive at every size, and those that are
+/// negative at every size, multiplied by −1. Omits small sizes.
 pub(super) fn one_signed(curves: &[Curve]) -> Vec<Vec<Point>> {
     let signed = |curve: &Curve| {
         let sign = curve.points.last().map_or(1.0, |point| point.value.signum());

@@ -1,4 +1,4 @@
-//! Policies that AnyK can call to diagnose them: those of a problem, of a model file, and functions of the caller.
+//! Policies that AnyK can call in order to diagnose them: policies of a problem, models, and functions of the caller.
 
 use std::fmt;
 use std::sync::Arc;
@@ -27,8 +27,8 @@ pub fn built_in() -> Vec<(&'static str, &'static str)> {
     rows.chain(TOYS.map(|(name, label, _)| (name, label))).collect()
 }
 
-/// Returns the short names of all quantities that problems allocate, such as `power`. The first of them selects the
-/// quantity of any problem that allocates only one.
+/// Returns the short names of all quantities that problems allocate, such as `power`. The first name also selects the
+/// quantity of any problem that allocates only one quantity.
 pub fn quantities() -> Vec<&'static str> {
     let mut all: Vec<&'static str> = Vec::new();
     for amount in problems::all().into_iter().flat_map(|about| about.amounts) {
@@ -113,7 +113,7 @@ fn ask(
     if let Some(order) = order {
         instance = instance.part(order);
     }
-    // The allocation may exceed the budget: the policy still has a size law.
+    // The allocation may exceed the budget, since the policy has a size law in any case.
     allocation.reset(instance.about().amounts, instance.size());
     let Outcome::Served(_) = policy.allocate(&instance, allocation)? else { return Ok(None) };
     instance.check_shape(allocation)?;
@@ -180,7 +180,7 @@ impl Subject {
         Self { label: "a function over x".to_owned(), kind }
     }
 
-    /// Returns the label: the output and the input of the policy.
+    /// Returns the label, which names the output and the input of the policy.
     pub fn label(&self) -> String {
         self.label.clone()
     }
@@ -259,7 +259,7 @@ impl Subject {
         let mut allocation = Allocation::default();
         for index in 0..cases {
             let mut order: Vec<usize> = (0..k).collect();
-            // No cell has 0 users, so this random stream differs from those of the draws.
+            // No cell has 0 users, so this random stream differs from the streams of the draws.
             order.shuffle(&mut realization_rng(seed, 0, index));
             let mut draw = |order: Option<&[usize]>| match &mut self.kind {
                 Kind::Function { input, function } => {

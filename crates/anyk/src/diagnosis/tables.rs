@@ -1,4 +1,4 @@
-//! Tables with charts, and lines of text, of a finding.
+//! Tables with charts, and lines of text, for a finding.
 
 use super::{
     Answer, Candidate, Curve, Diagnosis, Finding, Ground, Layer, PROMISE_PERCENT, Recommendation,
@@ -8,7 +8,7 @@ use crate::network::{Aggregator, Output};
 use crate::row;
 
 impl Finding {
-    /// Returns all tables of the policy.
+    /// Returns all tables of the finding.
     pub fn tables(&self) -> Vec<Table> {
         let mut tables = vec![self.policy_table(), self.networks_table()];
         if !self.predictions.is_empty() {
@@ -90,8 +90,8 @@ impl Finding {
             let label = format!("the policy, x = {:.3}", curve.x);
             series.push(Series::solid(label, points.collect()));
         }
-        // Both normalizations with any aggregator and the price layer give one line, and a pre-trained activation
-        // gives the policy's own line, so neither is repeated.
+        // The normalizations with any aggregator and the price layer share one line, and a pre-trained activation has
+        // the same line as the policy, so these lines are not repeated.
         let drawn = recommendation.candidates.iter().filter(|candidate| match candidate.output {
             Layer::Network(Output::Elementwise(_)) => true,
             Layer::Network(Output::Softmax) => candidate.aggregator == Some(Aggregator::Mean),
@@ -161,7 +161,7 @@ impl Finding {
                  in the size law, two standard errors over cells, and a tenth of the loss. The influence of other \
                  users may decay fully or not at all. In the ratio, losses below 1 % count as 1 %. \
                  “Fitted to all K” is the loss at K = {test_k} if the outer function of a pre-trained activation, or \
-                 the response of a price layer, is fitted to samples of all K; the recommendation depends on it."
+                 the response of a price layer, is fitted to samples of all K. The recommendation depends on this loss."
             ),
             columns: row![
                 "mean aggregator and",

@@ -1,5 +1,5 @@
-//! Toy policies of figure 1: for a given `x_k`, the output of one settles as K grows, and the output of the other
-//! grows.
+//! Toy policies of figure 1. For a given `x_k`, the output of policy 1 approaches a limit as K grows, and the output of
+//! policy 2 grows.
 
 use serde::{Deserialize, Serialize};
 

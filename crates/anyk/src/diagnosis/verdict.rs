@@ -26,7 +26,8 @@ pub enum Answer {
     Undecided,
 }
 
-/// Whether `f(x, K)` stops changing as K grows, and how much it still changes at the largest sizes.
+/// Size invariance of a policy: whether `f(x, K)` stops changing as K grows, and how much it still changes at the
+/// largest sizes.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Invariance {
     /// Whether the size law has a limit other than 0.
@@ -75,7 +76,7 @@ pub enum SizeLaw {
     Exponential,
     /// `a·K^(r + c ln K)`.
     DriftingPower,
-    /// No law, because none of those that were tried fits.
+    /// No size law, because none of the size laws tried fits.
     None,
     /// Undecided, because there are too few samples or they are too noisy.
     Undecided,
@@ -108,9 +109,9 @@ pub struct Diagnosis {
     pub law: SizeLaw,
     /// Exponent `r` of `f ∝ K^r`, fitted to the geometric mean over the inputs at large sizes.
     pub exponent: Option<Exponent>,
-    /// Largest change over a decade of K, in percent, that is not excluded if `f` is a power of K.
+    /// Largest change of `f` over a decade of K, in percent, that the samples do not exclude if `f` is a power of K.
     pub unseen_percent: Option<f64>,
-    /// Goodness of fit of each law.
+    /// Goodness of fit of each size law.
     pub scores: Vec<LawScore>,
     /// Change of the inner function of a normalization when K doubles, in percent, if the outputs of every instance
     /// have the same sum.
@@ -129,7 +130,7 @@ const ORDER_CASES: u64 = 20;
 impl Diagnosis {
     /// Diagnoses a policy that can be called, from samples of it.
     pub fn of_subject(subject: &mut Subject, samples: &Samples, seed: u64) -> Result<Self, Error> {
-        // A size in the middle is large enough for an effect and small enough to be fast.
+        // A size in the middle is large enough to show an effect and small enough to be fast.
         let sizes: Vec<usize> = samples.sizes().iter().map(|size| size.k).collect();
         let k = sizes.iter().copied().filter(|&k| k > 1).nth(sizes.len() / 2).unwrap_or(2);
         let order = Order::called(subject.order_error(k, ORDER_CASES, seed)?);
@@ -234,8 +235,8 @@ impl From<Law> for SizeLaw {
     }
 }
 
-/// Returns the two points between which the end of a curve is examined: the last, and the largest at no more than
-/// half its size, or else the one before the last.
+/// Returns the two points between which the end of a curve is examined. One is the last point. The other is the last
+/// point with at most half its K, or else the point before the last.
 fn ends(curve: &Curve) -> Option<(&super::Point, &super::Point)> {
     let (last, before) = curve.points.split_last()?;
     let half = before.iter().rev().find(|point| 2 * point.k <= last.k);
@@ -269,7 +270,8 @@ fn invariance(law: SizeLaw, curves: &[Curve]) -> Invariance {
     }
 }
 
-/// Returns the largest change per doubling of K of values that are already logarithms.
+/// Returns the largest absolute change per doubling of K between the two points of [`ends`], over all curves. The
+/// values of the curves are logarithms.
 fn movement(curves: &[Curve]) -> f64 {
     let ends = curves.iter().filter_map(ends);
     let change = ends.map(|(first, last)| {

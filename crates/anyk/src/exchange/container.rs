@@ -1,4 +1,4 @@
-//! Container format of all model files: safetensors with a JSON header and a checksum that reveals damage.
+//! Container format of all model files: safetensors with a JSON header, and a checksum that reveals damage.
 //! `docs/model-format.md` describes it for readers in other languages.
 
 use std::collections::HashMap;
@@ -13,7 +13,7 @@ use thiserror::Error;
 use crate::exchange::finite::check_finite;
 use crate::limits::MOST_HEADER_BYTES;
 
-/// A named array of numbers, in row-major order.
+/// Named array of numbers, in row-major order.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Tensor {
     /// Name, unique in its file.
@@ -56,8 +56,8 @@ pub(crate) struct Container {
     tensors: Vec<Tensor>,
 }
 
-/// Header: the value of the single metadata key. Several keys would have no fixed order, so equal models could
-/// give different files.
+/// Header of a file: the value of the only metadata key. With several keys, whose order is not fixed, equal
+/// models could give different files.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Header<C> {
@@ -69,7 +69,7 @@ struct Header<C> {
     content: C,
 }
 
-/// First part of the header that is read; a newer file may have unknown fields.
+/// Part of the header that is read first, since a newer file may have unknown fields.
 #[derive(Deserialize)]
 struct Preface {
     kind: String,
@@ -79,7 +79,7 @@ struct Preface {
 const KEY: &str = "anyk";
 /// First version with this form of header.
 const FIRST: u64 = 2;
-/// First lines of the headers of 0.1.
+/// First lines of the headers of files from AnyK 0.1.
 const OLD_KINDS: [&str; 6] = [
     "anyk-model\n",
     "anyk-any-model\n",
@@ -95,7 +95,8 @@ fn damaged(error: impl ToString) -> ContainerError {
     ContainerError::Damaged(error.to_string())
 }
 
-/// Rejects a header that would need much more memory when parsed: each tensor takes about fifty bytes of it.
+/// Rejects a long header, since it would need much more memory when parsed: each tensor takes only about fifty
+/// bytes of the header.
 fn check_header(bytes: &[u8]) -> Result<(), ContainerError> {
     let claimed = bytes.first_chunk().map_or(0, |length| u64::from_le_bytes(*length));
     let header = claimed.min(bytes.len() as u64);
@@ -108,7 +109,7 @@ fn check_header(bytes: &[u8]) -> Result<(), ContainerError> {
 }
 
 impl Container {
-    /// Builds a file of a kind with the content of its header.
+    /// Builds a file of this kind with this content of its header.
     pub(crate) fn new(
         kind: &str,
         version: u64,

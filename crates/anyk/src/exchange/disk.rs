@@ -1,7 +1,7 @@
-//! Calls of the writer to the disk, one function for each operation that can fail.
+//! Disk operations of the writer, with one function for each operation that can fail.
 //!
-//! In debug builds, which the tests use, any of these calls can be made to fail as on a full or broken disk, or
-//! to end the program as in a power cut.
+//! In debug builds, which the tests use, each call can be made to fail as on a full or broken disk, or to end
+//! the program as in a power cut.
 
 use std::fs::{File, Permissions};
 use std::io::{self, Write};
@@ -12,7 +12,7 @@ use tempfile::{Builder, NamedTempFile};
 /// Suffix of unfinished files.
 pub(super) const UNFINISHED: &str = ".anyk-part";
 
-/// Bytes per write: a large file needs many writes, each of which may fail.
+/// Number of bytes per write. A large file needs many writes, each of which may fail.
 const CHUNK: usize = 1 << 16;
 
 /// Creates a new hidden file in a folder. Its random name cannot be guessed, and the file is neither an existing
@@ -25,7 +25,7 @@ pub(super) fn create(folder: &Path, name: &str) -> io::Result<NamedTempFile> {
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt as _;
-        // Minus the user's mask, as for any new file.
+        // The user's mask removes permissions, as for any new file.
         builder.permissions(Permissions::from_mode(0o666));
     }
     builder.tempfile_in(folder)

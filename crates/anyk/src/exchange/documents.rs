@@ -6,8 +6,8 @@ use serde_json::de::StrRead;
 
 use crate::exchange::{Input, InputError};
 
-/// Calls `read` for every document of a text. A parser that stores nothing first finds the end of each document,
-/// so `read` may stop anywhere, with its own error or with that of the parser.
+/// Calls `read` for every document of a text. A parser that stores nothing finds the end of each document first.
+/// `read` may therefore stop anywhere, with an error of its own or of the JSON parser.
 pub(crate) fn each_document<'t>(
     (text, input, format): (&'t str, Input<'_>, &str),
     mut read: impl FnMut(&mut Deserializer<StrRead<'t>>) -> Result<(), Refused>,
@@ -16,8 +16,8 @@ pub(crate) fn each_document<'t>(
     let mut documents = Deserializer::from_str(text).into_iter::<IgnoredAny>();
     loop {
         let start = documents.byte_offset();
-        // Read the first document before its end is known: most texts contain only one, and this parses it only
-        // once.
+        // Read the first document before its end is known. Most texts contain a single document, which is then
+        // parsed only once.
         if start == 0 {
             let mut first = Deserializer::from_str(text);
             match read(&mut first) {

@@ -12,13 +12,13 @@ use crate::exchange::shorten;
 /// Field with the name of a cell.
 const CELL: &str = "cell";
 
-/// Names and values in the order of the file.
+/// Unused fields of a file: names and values in the order of the file.
 #[derive(Debug, Clone, Default)]
 pub struct Extra(Option<Arc<[Entry]>>);
 
 type Entry = (Box<str>, Box<RawValue>);
 
-/// Prefix for names that answers use themselves.
+/// Prefix for fields of a file whose names are also fields of answers.
 const INPUT: &str = "input_";
 
 impl Extra {
@@ -26,7 +26,7 @@ impl Extra {
         Self((!entries.is_empty()).then(|| entries.into()))
     }
 
-    /// Returns the fields with new names for those that have the name of one of `fields`.
+    /// Returns the fields, of which those whose names are in `fields` are renamed.
     #[must_use]
     pub fn apart_from(self, fields: &[&str]) -> Self {
         if !self.iter().any(|(name, _)| fields.contains(&name)) {
@@ -42,17 +42,17 @@ impl Extra {
         self.0.is_none()
     }
 
-    /// Names, and values as JSON.
+    /// Iterates over the names and the values, which are JSON.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
         self.0.iter().flat_map(|entries| entries.iter()).map(|(name, value)| (&**name, value.get()))
     }
 
-    /// Value of a name, as JSON.
+    /// Returns the value of the field called `name`, as JSON.
     pub fn get(&self, name: &str) -> Option<&str> {
         self.iter().find(|(known, _)| *known == name).map(|(_, value)| value)
     }
 
-    /// Name of the cell, if there is one: an unquoted text, or the digits of a number.
+    /// Returns the name of the cell, if there is one: an unquoted text, or the digits of a number.
     pub fn cell(&self) -> Option<String> {
         let value = self.get(CELL)?;
         Some(serde_json::from_str(value).unwrap_or_else(|_| value.to_owned()))
@@ -102,7 +102,7 @@ impl ExtraEntries {
         Ok(())
     }
 
-    /// Number of entries without the name of the cell.
+    /// Returns the number of entries, not counting the name of the cell.
     pub(crate) fn len(&self) -> usize {
         self.entries.len() - usize::from(self.has(CELL))
     }
@@ -112,12 +112,13 @@ impl ExtraEntries {
         self.names.contains(name)
     }
 
-    /// Name of the cell, as JSON.
+    /// Returns the name of the cell, as JSON.
     pub(crate) fn cell(&self) -> Option<&str> {
         self.entries.iter().find(|(name, _)| **name == *CELL).map(|(_, value)| value.get())
     }
 
-    /// Returns all entries under names that `fields` does not contain; the cell's name comes first.
+    /// Returns all entries, renamed if necessary so that no name is in `fields`. The name of the cell comes
+    /// first.
     pub(crate) fn finish(mut self, fields: &[&str]) -> Extra {
         set_apart(&mut self.entries, fields);
         self.entries.sort_by_key(|(name, _)| **name != *CELL);
@@ -166,8 +167,8 @@ pub fn name_of(document: &[u8]) -> Option<&RawValue> {
     let is_object = document.trim_ascii_start().starts_with(b"{");
     let named: Option<Named<'_>> =
         if is_object { serde_json::from_slice(document).ok() } else { None };
-    // Other values are not names, and may span several lines. Messages repeat the name, so it must be short: 200
-    // characters, each at most six bytes as an escape, and the quotes.
+    // Other values are not names, and may span several lines. Messages repeat the name, so its length is limited
+    // to the quotes and 200 characters, each of which takes at most six bytes as an escape.
     let is_name = |name: &&RawValue| {
         let text = name.get();
         text.len() <= 6 * 200 + 2

@@ -1,8 +1,8 @@
 //! Check that rejects results with NaN or infinity before they are written as text, JSON, CSV or a file.
 //!
-//! JSON cannot represent such numbers. `serde_json` writes them as `null`, which readers take for a missing
-//! value. Unknown results are an `Option` in AnyK, so a number that is not finite is a bug, and AnyK returns
-//! an error.
+//! JSON cannot represent these numbers. `serde_json` writes them as `null`, which readers interpret as a
+//! missing value. AnyK represents unknown results as an `Option`. A number that is not finite is therefore a
+//! bug, and AnyK returns an error.
 
 use std::fmt::Display;
 use std::io::{self, Write};
@@ -41,10 +41,10 @@ pub fn check_text(place: &str, text: &str) -> Result<(), NotFinite> {
     }
 }
 
-/// Other findings of a check.
+/// Information from a successful check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Checked {
-    /// Whether a text (a user may be called "inf") looks like NaN or infinity.
+    /// Whether a text looks like NaN or infinity, for example because a user is called "inf".
     pub has_such_words: bool,
 }
 
@@ -54,7 +54,7 @@ pub fn check_finite(value: &(impl Serialize + ?Sized)) -> Result<Checked, NotFin
     match value.serialize(&mut gate) {
         Ok(()) => Ok(Checked { has_such_words: gate.has_such_words }),
         Err(Stop::NotFinite(why)) => Err(why),
-        // A value that cannot be traversed gives its own error when it is written.
+        // A value that cannot be traversed causes another error when it is written.
         Err(Stop::Other) => Ok(Checked { has_such_words: gate.has_such_words }),
     }
 }

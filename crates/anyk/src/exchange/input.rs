@@ -1,4 +1,4 @@
-//! Input of readers: bytes and their origin.
+//! Input of readers: bytes, with the file and position that they come from.
 
 /// Bytes of a file, of standard input, or of one document of either.
 #[derive(Debug, Clone, Copy)]

@@ -18,7 +18,7 @@ pub struct InputError {
     pub cell: Option<CellPlace>,
 }
 
-/// Cell of a table that contains several.
+/// Cell of a table that contains several cells.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CellPlace {
     /// Name of the cell as JSON: a number or a text.
@@ -28,7 +28,8 @@ pub struct CellPlace {
 }
 
 impl InputError {
-    /// Builds an error at a position (without a colon); empty if the error concerns the whole file.
+    /// Builds an error at a position, which is given without a colon, and is empty if the error concerns the
+    /// whole file.
     pub(crate) fn at(file: &str, place: &str, message: String) -> Self {
         let place = if place.is_empty() { String::new() } else { format!("{place}: ") };
         Self { file: file.to_owned(), place, message, cell: None }
@@ -44,8 +45,8 @@ impl InputError {
         Self::at(file, "", message.to_string())
     }
 
-    /// Builds an error for JSON that could not be read, with the text near the position. `text` is the text in
-    /// which the error counts its lines; `before` is the text and the number of lines in front of it.
+    /// Builds an error for JSON that could not be read, with the text near the position. The position of the
+    /// error refers to `text`. In the file, `lines` lines and then `before` precede this text.
     pub(crate) fn json(
         file: &str,
         (before, lines): (&str, usize),
@@ -54,7 +55,7 @@ impl InputError {
         format: &str,
     ) -> Self {
         let mut message = error.to_string();
-        // The error's position is part of its place already.
+        // The position is already part of `place`.
         if let Some(end) = message.rfind(" at line ") {
             message.truncate(end);
         }
@@ -82,7 +83,8 @@ impl InputError {
     }
 }
 
-/// Formats that AnyK does not read: the first bytes of a file, its format, and what reads it in Python.
+/// Formats that AnyK does not read: the first bytes of a file, its format, and the Python function that reads
+/// it.
 const OTHER_FORMATS: [(&[u8], &str, &str); 5] = [
     (b"PAR1", "a Parquet file", "pandas.read_parquet"),
     (b"PK\x03\x04", "an archive (.npz, .zip)", "numpy.load"),
@@ -116,8 +118,8 @@ pub(crate) fn decode<'a>(bytes: &'a [u8], file: &str, format: &str) -> Result<&'
     Ok(text.strip_prefix('\u{feff}').unwrap_or(text))
 }
 
-/// Maximum number of fields in a line of CSV, and of unknown keys in a JSON object. Both are held in memory as a
-/// whole, and take more memory than their text.
+/// Maximum number of fields in a line of CSV, and of unknown keys in a JSON object. A line or an object is held
+/// in memory as a whole, and takes more memory than its text.
 pub(crate) const MOST_FIELDS: usize = 1000;
 
 /// Rejects CSV with more fields in a line than any supported table has.
@@ -132,7 +134,7 @@ pub(crate) fn check_fields(text: &str, separator: u8, file: &str) -> Result<(), 
     }
 }
 
-/// Shortens a value, which may have megabytes, to 60 characters without control characters.
+/// Shortens a value, which may be megabytes long, to 60 characters without control characters.
 pub(crate) fn shorten(value: &str) -> String {
     let shown = value.chars().take(60);
     let mut short: String = shown.map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect();
@@ -142,7 +144,7 @@ pub(crate) fn shorten(value: &str) -> String {
     short
 }
 
-/// Hint for a number that is invalid because of its comma; empty for any other text.
+/// Returns a hint if a number is invalid because it contains a comma, or an empty text otherwise.
 pub(crate) fn comma_hint(text: &str) -> &'static str {
     let digits = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
     let text = text.trim().trim_matches('"').trim().trim_start_matches(['-', '+']);
@@ -154,12 +156,13 @@ pub(crate) fn comma_hint(text: &str) -> &'static str {
     }
 }
 
-/// Largest character boundary not above `index`.
+/// Returns the largest character boundary at or below `index`.
 fn floor_char(text: &str, index: usize) -> usize {
     (0..=index.min(text.len())).rev().find(|&i| text.is_char_boundary(i)).unwrap_or(0)
 }
 
-/// Separator between the fields of a table: comma, semicolon or tab, whichever is most frequent in the header.
+/// Returns the separator between the fields of a table: comma, semicolon or tab, whichever is most frequent in
+/// the header.
 pub(crate) fn separator(text: &str) -> u8 {
     let header = text.lines().find(|line| !line.starts_with('#') && !line.trim().is_empty());
     let count = |sign: u8| header.unwrap_or_default().bytes().filter(|&byte| byte == sign).count();

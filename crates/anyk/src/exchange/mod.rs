@@ -9,9 +9,9 @@
 //! | samples of a policy | CSV |
 //! | models | safetensors |
 //!
-//! Input may be damaged or malicious. Readers check everything, and an error names the file, the user or line,
-//! the field, the value and what is accepted. They check the [limits](crate::limits) before they allocate memory
-//! that grows with a file.
+//! Input may be damaged or malicious. Readers check everything. An error names the file, the user or line, the
+//! field, the value, and the values that are accepted. They check the [limits](crate::limits) before they
+//! allocate memory that grows with a file.
 
 pub(crate) mod container;
 mod cost_samples;

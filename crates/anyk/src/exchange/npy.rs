@@ -12,7 +12,7 @@ use crate::limits::MOST_NUMBERS;
 pub(crate) const MAGIC: &[u8] = b"\x93NUMPY";
 /// Maximum length of the header of an array; NumPy's own reader has the same limit.
 const MOST_HEADER_BYTES: usize = 10_000;
-/// The numbers begin at a multiple of this.
+/// Number of bytes of which the position of the first number is a multiple.
 const ALIGNMENT: usize = 64;
 
 /// Reason why a NumPy array was rejected.
@@ -81,7 +81,7 @@ impl Array {
         };
         let shape = &header.shape;
         check_shape(shape)?;
-        // Checked before memory of that size is allocated.
+        // Check the size before memory is allocated.
         let expected =
             shape.iter().try_fold(item_bytes as u64, |bytes, &axis| bytes.checked_mul(axis));
         if expected != Some(data.len() as u64) {

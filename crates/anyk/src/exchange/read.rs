@@ -7,7 +7,7 @@ use std::path::Path;
 use crate::exchange::npy;
 use crate::limits::{MOST_ARRAY_BYTES, MOST_TEXT_BYTES};
 
-/// Reads the bytes of a file; rejects a file that is too large before reading it.
+/// Reads the bytes of a file. Returns an error before reading a file that is too large.
 pub fn read_file(path: &Path) -> io::Result<Vec<u8>> {
     let file = File::open(path)?;
     let length = file.metadata()?.len();
@@ -18,7 +18,8 @@ pub fn read_file(path: &Path) -> io::Result<Vec<u8>> {
     read_bounded(file)
 }
 
-/// Reads the bytes of a plain file. A pipe in place of one of AnyK's own files would block forever.
+/// Reads the bytes of a plain file. Returns an error for any other file, such as a pipe, which could block
+/// forever.
 pub fn read_plain_file(path: &Path) -> io::Result<Vec<u8>> {
     if fs::metadata(path)?.is_file() {
         read_file(path)
@@ -46,7 +47,7 @@ pub fn read_bounded(mut reader: impl Read) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Rejects more bytes than the limit for a file with this beginning.
+/// Returns an error if the number of bytes exceeds the limit for files that begin with these bytes.
 pub(super) fn check_length(bytes: &[u8]) -> io::Result<()> {
     let is_array = bytes.starts_with(npy::MAGIC);
     let most = if is_array { MOST_ARRAY_BYTES } else { MOST_TEXT_BYTES };

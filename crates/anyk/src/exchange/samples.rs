@@ -16,7 +16,7 @@ pub struct SampleRow {
     pub x: f64,
     /// Output `y_k`.
     pub y: f64,
-    /// Number of the instance, which rows may share; `None` if the file does not contain it.
+    /// Number of the instance, which all users of the instance share; `None` if the file does not contain it.
     pub instance: Option<u64>,
 }
 
@@ -88,7 +88,7 @@ pub fn read_samples(bytes: &[u8], file: &str) -> Result<Vec<SampleRow>, InputErr
     Ok(rows)
 }
 
-/// Positions of the columns in a header, in the order of [`COLUMNS`].
+/// Returns the positions of the columns in a header, in the order of [`COLUMNS`].
 fn positions<'a>(
     names: impl Iterator<Item = &'a str>,
 ) -> Result<[Option<usize>; COLUMNS.len()], String> {

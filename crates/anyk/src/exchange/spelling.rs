@@ -1,11 +1,11 @@
 //! Detection of misspelled names.
 
-/// Returns the known name that a misspelled name resembles: other case, a blank or a dash instead of an
-/// underscore, one letter off, or two in a long name. Names of two or three letters are similar to too many
-/// others.
+/// Returns the known name that a misspelled name resembles. It may differ in case, have a blank or a dash
+/// instead of an underscore, and differ in one letter, or in two if the known name is long. Known names of two
+/// or three letters are similar to too many others, so they only match in another case.
 pub fn slip_of<'k>(name: &str, known: &[&'k str]) -> Option<&'k str> {
     let longest = known.iter().map(|known| known.len()).max().unwrap_or(0);
-    // A name this long cannot be within two edits of a known name, and may have megabytes.
+    // A name this long cannot be within two edits of a known name, and may be megabytes long.
     if name.len() > longest + 8 {
         return None;
     }

@@ -1,15 +1,15 @@
 //! Splitter that cuts a stream into JSON documents while it arrives.
 //!
-//! Most documents are on one line, but a document may span many lines. Brackets outside texts determine where it
-//! ends. A document that is never closed must not consume the rest of the stream. So if a line cannot continue
-//! the open document, it starts a new one.
+//! Most documents are on one line, but a document may span many lines. Brackets outside texts determine where a
+//! document ends. A document that is never closed must not consume the rest of the stream. A line that cannot
+//! continue the open document therefore starts a new document.
 
 use std::io::{self, Read};
 
 use crate::exchange::Input;
 use crate::exchange::read::check_length;
 
-/// Bytes per read: a few hundred cells.
+/// Number of bytes per read, enough for a few hundred cells.
 const CHUNK: usize = 1 << 19;
 
 /// Byte-order mark that some programs put before UTF-8.
@@ -31,7 +31,7 @@ struct Place {
 }
 
 impl Batch {
-    /// Number of documents.
+    /// Returns the number of documents.
     pub fn len(&self) -> usize {
         self.documents.len()
     }
@@ -41,7 +41,7 @@ impl Batch {
         self.documents.is_empty()
     }
 
-    /// Input of the document with an index.
+    /// Returns the document at an index as an input.
     pub fn input<'a>(&'a self, index: usize, name: &'a str) -> Option<Input<'a>> {
         let &Place { start, end, part, lines } = self.documents.get(index)?;
         Some(Input { bytes: self.bytes.get(start..end)?, name, part, lines })
@@ -58,7 +58,7 @@ struct Scan {
     depth: usize,
     in_text: bool,
     escaped: bool,
-    /// Last byte that is not a blank; it determines whether a bracket may follow.
+    /// Last byte that is not a blank; this byte determines whether a bracket may follow.
     last: u8,
     /// Whether only blanks followed the last end of a line.
     at_line_start: bool,
@@ -66,7 +66,7 @@ struct Scan {
     is_garbage: bool,
 }
 
-/// Iterator over the documents of a stream; input other than JSON is one document.
+/// Iterator over the documents of a stream. Input other than JSON is a single document.
 #[derive(Debug)]
 pub struct Documents<R> {
     reader: R,
@@ -97,8 +97,8 @@ impl<R: Read> Documents<R> {
         }
     }
 
-    /// Returns the next documents as soon as one is complete, with all others that arrived with it; `None` at the
-    /// end.
+    /// Returns the next document as soon as it is complete, together with all others that have arrived, or `None`
+    /// at the end.
     pub fn next_batch(&mut self) -> io::Result<Option<Batch>> {
         let mut documents = Vec::new();
         while documents.is_empty() && !self.ended {

@@ -1,4 +1,4 @@
-//! Writer of all files: after a crash, on a full disk or in a malicious folder, either the old or the new file is
+//! Writer of all files. After a crash, on a full disk or in a malicious folder, either the old or the new file is
 //! complete.
 
 use std::fs::{self, File};
@@ -59,15 +59,16 @@ fn folder_of(path: &Path) -> &Path {
     }
 }
 
-/// Writes a file completely or not at all: under a temporary name in the same folder, synced to the disk, then
-/// renamed. After a crash either the old or the new file is complete. A replaced file keeps its permissions.
+/// Writes a file completely or not at all: writes it under a temporary name in the same folder, syncs it to the
+/// disk, then renames it. After a crash either the old or the new file is complete. A replaced file keeps its
+/// permissions.
 pub fn write_atomically(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let mut file = NewFile::begin(path)?;
     file.write_all(bytes)?;
     file.finish()
 }
 
-/// Writer of a file in several parts. The file gets its name when it is finished, and is removed if it never is.
+/// Writer of a file in several parts. The file gets its name when it is finished. An unfinished file is removed.
 #[derive(Debug)]
 pub struct NewFile {
     path: PathBuf,
@@ -118,7 +119,7 @@ pub fn fingerprint(bytes: impl AsRef<[u8]>) -> u64 {
 pub fn check_writable(path: &Path) -> io::Result<()> {
     let path = destination(path)?;
     clear_leftovers(folder_of(&path));
-    // Removed at once.
+    // The file is removed at once.
     claimed(&path).map(drop)
 }
 
@@ -132,7 +133,8 @@ pub fn check_folder(folder: &Path) -> io::Result<()> {
 /// Maximum number of attempts to create an unfinished file.
 const ATTEMPTS: usize = 8;
 
-/// Creates an unfinished file that stays locked while it is written; one without a lock is a leftover.
+/// Creates an unfinished file that stays locked while it is written. An unfinished file without a lock is a
+/// leftover.
 fn claimed(path: &Path) -> io::Result<tempfile::NamedTempFile> {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     // With its prefix and suffix, the name must stay within the 255 bytes that file systems allow.

@@ -6,16 +6,16 @@ use rand_chacha::ChaCha8Rng;
 /// Order of the samples.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Order {
-    /// Shuffles again when fewer samples than a batch are left, and skips those.
+    /// Shuffles again when fewer samples remain than one batch needs, and skips these samples.
     Whole,
     /// Shuffles again when all samples are used; the last batch of an epoch may be smaller.
     All,
-    /// Order like `Whole`, but shuffled from the sorted order each time and taken from the end.
+    /// Order like `Whole`, but each shuffle starts from the sorted order, and batches are taken from the end.
     Fresh,
 }
 
-/// Batches of one training run. The generator is the one that drew the initialization. If training resumes at a later
-/// step, the batches up to that step are drawn again.
+/// Batches of one training run, drawn by the generator that also drew the initialization. If training resumes at a
+/// later step, the batches up to that step are drawn again.
 #[derive(Debug, Clone)]
 pub(crate) struct Batches {
     start: ChaCha8Rng,

@@ -9,7 +9,7 @@ use crate::invalid::{Fault, Invalid};
 
 const GROUP: &str = "Cell";
 
-/// Number in the config: its option, unit, help text and default, and its field.
+/// Number in the config: its option, unit, help text, default and field.
 type Field = (&'static str, &'static str, &'static str, &'static str, fn(&mut Config) -> &mut f64);
 
 const MAX_POWER: Field =
@@ -73,7 +73,7 @@ const PATH_LOSS: [Part; 7] = [
     ),
 ];
 
-/// Parameters that determine which users of a factory have a line of sight; only for random users.
+/// Parameters that determine which users in a factory have a line of sight; only for random users.
 const CLUTTER: [Part; 3] = [
     (
         "clutter-density",
@@ -114,17 +114,21 @@ const SERVICE: [Field; 3] = [
     (
         "epsilon",
         "PROBABILITY",
-        "Maximum packet loss ε of users without their own",
+        "Maximum packet loss ε of users without a target of their own",
         "1e-5",
         |config| &mut config.service.epsilon,
     ),
-    ("packet-bits", "BITS", "Packet size μ of users without their own", "160", |config| {
-        &mut config.service.packet_bits
-    }),
+    (
+        "packet-bits",
+        "BITS",
+        "Packet size μ of users without a size of their own",
+        "160",
+        |config| &mut config.service.packet_bits,
+    ),
     (
         "arrival-rate",
         "RATE",
-        "Arrivals a of users without their own, packets per frame",
+        "Arrival rate a of users without a rate of their own, packets per frame",
         "0.2",
         |config| &mut config.service.arrival_rate,
     ),
@@ -230,7 +234,7 @@ impl CellOptions {
         name == "path-loss" || parts().any(|part| part.0 == name)
     }
 
-    /// Returns the options of a cell without the parameters that another path loss does not have.
+    /// Returns the options of a cell without the parameters that the path loss `other` does not have.
     pub(crate) fn before_path_loss(options: &Options, other: Option<&str>) -> Options {
         let mut options = options.clone();
         if let Some(model) = other.and_then(PathLossModel::by_name) {
@@ -267,14 +271,14 @@ impl CellOptions {
     /// Maximum size of a file of parameters, in bytes; about a thousand times the size of a complete file.
     pub const MOST_BYTES: usize = 1 << 20;
 
-    /// Returns the options for a model, without defaults, since these come from the model's cell. `group` is their
-    /// heading in help.
+    /// Returns the options for a model, without defaults, since the model's cell provides them. `group` is the heading
+    /// of the options in help.
     pub fn specs_over_model(self, group: &'static str) -> Vec<OptionSpec> {
         self.specs().into_iter().map(|spec| spec.or("").of(group).rare()).collect()
     }
 
-    /// Builds the cell: options override the file, or `defaults` without a file. Unless random users are drawn for a
-    /// file, returns an error if the path loss is not a function of the distance.
+    /// Builds the cell. Options override the values of the file, or of `defaults` if there is no file. Returns an error
+    /// if the path loss is not a function of the distance, except when random users are drawn for a file.
     pub fn system(self, options: &Options, defaults: &Config) -> Result<System, Error> {
         let system = self.system_of_file(options, defaults)?;
         if self.draws_users() {
@@ -349,7 +353,7 @@ impl CellOptions {
     }
 }
 
-/// Adds the known key that a misspelled one resembles to the message of the parser, which quotes the keys with backticks.
+/// Adds to the parser's message the known key that a misspelled key resembles. The message quotes keys with backticks.
 fn with_hint(error: toml::de::Error) -> Error {
     let keys: Vec<&str> = error.message().split('`').skip(1).step_by(2).collect();
     match keys.split_first().and_then(|(key, known)| slip_of(key, known)) {
@@ -386,7 +390,7 @@ fn path_loss_specs(draws: bool) -> Vec<OptionSpec> {
         }
     };
     let help = if draws {
-        "Path loss; users are written with distance_m if it is log-distance or paper, otherwise with gain_db"
+        "Path loss; with log-distance and paper, users get distance_m, with all others gain_db"
     } else {
         "Path loss of users with distance_m, the horizontal distance for TR 38.901"
     };
@@ -400,8 +404,7 @@ fn path_loss_specs(draws: bool) -> Vec<OptionSpec> {
     let shadowing = OptionSpec::new(
         "shadowing",
         OptionValue::Text("DB"),
-        "Log-normal shadowing: standard deviation in dB, or `standard` for that of TR 38.901; users are then written \
-         with gain_db",
+        "Log-normal shadowing: standard deviation in dB, or `standard` for that of TR 38.901; users get gain_db",
     );
     let parts = parts().map(number);
     std::iter::once(model).chain(parts).chain([shadowing.or("none")]).collect()
@@ -438,7 +441,8 @@ fn set_path_loss(options: &Options, config: &mut Config) -> Result<(), Invalid> 
     Ok(())
 }
 
-/// Returns an error for options of the path loss if users are written with their distances: they would have no effect.
+/// Returns an error if options of the path loss are set although users are written with their distances, since these
+/// options would have no effect.
 fn refuse_unused_path_loss(options: &Options, system: &System) -> Result<(), Invalid> {
     let by_distance = !system.draws_gains();
     let parts: Vec<&str> = parts().map(|part| part.0).collect();

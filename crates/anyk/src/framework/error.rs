@@ -19,7 +19,7 @@ pub enum TrainError {
     /// The power budget cannot serve the training cells.
     #[error("the power budget cannot serve the training cells: {0}")]
     Infeasible(String),
-    /// A label of the pre-training does not exist.
+    /// Equal power cannot serve most users in the pre-training samples, so these users have no labels.
     #[error("equal power cannot serve most users in the pre-training samples: {0}")]
     EqualPower(TooWeak),
     /// The loss diverged from every initialization.
@@ -69,7 +69,7 @@ pub enum ModelError {
     #[error("{0}")]
     Content(String),
     /// The file is not an AnyK model, or is damaged.
-    #[error("not an AnyK model, or a damaged one: {0}")]
+    #[error("not an AnyK model, or a damaged model: {0}")]
     Format(String),
     /// The file has a format of AnyK 0.1.
     #[error(
@@ -138,7 +138,7 @@ pub enum Error {
     /// The budget cannot serve every user.
     #[error(transparent)]
     Infeasible(#[from] Infeasibility),
-    /// A user has its own service class, but the policy does not accept one.
+    /// A user has its own service class, but the policy supports only one class for all users.
     #[error("user {user:?} has its own service class, expected {expected}")]
     OwnClass {
         /// ID of the user.
@@ -146,14 +146,14 @@ pub enum Error {
         /// Accepted values.
         expected: String,
     },
-    /// Arrays of the caller do not describe an instance.
+    /// The caller's arrays do not describe an instance.
     #[error("{0}")]
     Array(String),
     /// The instance belongs to another problem.
     #[error("the instance belongs to another problem")]
     OtherProblem,
     /// The allocation cannot be checked.
-    #[error("the allocation: {0}")]
+    #[error("invalid allocation: {0}")]
     Allocation(String),
     /// A cell has no allocation.
     #[error("cell {cell} has no allocation in {file}, expected one for each cell")]
@@ -163,10 +163,10 @@ pub enum Error {
         /// Name of the file of allocations.
         file: String,
     },
-    /// An error of a cell with a name.
+    /// An error in a cell that has a name.
     #[error(transparent)]
     OfCell(Box<OfCell>),
-    /// An error of an instance that could be read, but whose allocation could not be checked.
+    /// The instance was read, but its allocation could not be checked.
     #[error(transparent)]
     Unjudged(Box<Unjudged>),
     /// The policy does not apply to the instance.
@@ -190,10 +190,13 @@ pub enum Error {
     #[error(transparent)]
     NotFinite(#[from] NotFinite),
     /// A parameter file exceeds the size limit.
-    #[error("the file is longer than {most} bytes, expected TOML", most = CellOptions::MOST_BYTES)]
+    #[error(
+        "the file is longer than {most} bytes, the limit for a TOML file of parameters",
+        most = CellOptions::MOST_BYTES
+    )]
     LongConfig,
     /// A parameter file is not text.
-    #[error("not UTF-8, expected TOML")]
+    #[error("the file is not UTF-8 text, expected TOML")]
     NotText,
     /// A file cannot be read.
     #[error("{}: cannot read: {source}", path.display())]
@@ -216,7 +219,7 @@ pub enum Error {
     Interrupted,
 }
 
-/// Error of a cell with a name.
+/// Error in a cell that has a name.
 #[derive(Debug, Error)]
 #[error("{source}")]
 pub struct OfCell {
@@ -276,7 +279,8 @@ impl Error {
         }
     }
 
-    /// Returns the invalid option or value, also if it is in a file or a cell.
+    /// Returns the invalid option or value that caused the error, if there is one, even if the error is wrapped with a
+    /// file or a cell.
     pub fn invalid(&self) -> Option<&Invalid> {
         match self {
             Self::Invalid(wrong) | Self::Train(TrainError::Invalid(wrong)) => Some(wrong),

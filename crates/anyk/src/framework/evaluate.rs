@@ -11,15 +11,15 @@ use crate::limits::MOST_DRAWN;
 pub struct Rows<R> {
     /// Number of users.
     pub k: usize,
-    /// Results in the order of the instances.
+    /// Results of `measure`, in the order of the instances.
     pub rows: Vec<R>,
-    /// Number of instances without a result, which have no row.
+    /// Number of instances without a result, which therefore have no row.
     pub infeasible: usize,
 }
 
 /// Runs `measure` on instances `0..samples` of each size in parallel. `prepare` creates the state of a thread for a
-/// size. `measure` returns `None` for an instance without an allocation, which is only counted. The result does not
-/// depend on the number of threads. The observer counts instances.
+/// size. If `measure` returns `None`, the instance has no allocation and is only counted. The result does not depend on
+/// the number of threads. The observer counts instances.
 pub fn over_instances<S, R: Send, E: Send>(
     sizes: &[usize],
     samples: u64,
@@ -72,7 +72,7 @@ impl Trials {
         Self { sizes: train_k.to_vec(), samples, seed }
     }
 
-    /// Returns an error if one command must not draw this many instances.
+    /// Returns an error if the instances exceed the number that one command may draw.
     pub fn check(&self) -> Result<(), Invalid> {
         self.sizes.iter().try_for_each(|&size| check_count("samples", self.samples, size))
     }

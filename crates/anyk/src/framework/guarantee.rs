@@ -1,4 +1,4 @@
-//! Guarantee of a calibrated policy: a factor on its bandwidths, and the statement that it supports.
+//! Statistical guarantee of a calibrated policy, and the factor on its bandwidths.
 //!
 //! For a random user, let `r` be the smallest factor on its bandwidth that meets its QoS. The calibration draws `n`
 //! independent users and discards the `v` largest values of `r`. The largest remaining value is the factor. Here `v`
@@ -11,10 +11,11 @@ use serde::{Deserialize, Serialize};
 use crate::framework::ModelError;
 use crate::invalid::Invalid;
 
-/// Maximum number of cells of each size. It bounds the sum over possible misses, also for a malicious file.
+/// Maximum number of cells of each size. This limit bounds the sum over possible misses even if a file is malicious.
 pub const MOST_CELLS: usize = 10_000_000;
 
-/// Factor on bandwidths with its certificate.
+/// Statistical guarantee of a calibrated policy: the factor on its bandwidths, and the conditions under which the
+/// guarantee holds.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Guarantee {
@@ -38,9 +39,8 @@ pub struct Guarantee {
 }
 
 impl Guarantee {
-    /// Returns the number of users, out of `cells` independent ones, that may miss their QoS at each of `sizes` sizes:
-    /// the largest `v` with `P(Bin(cells, β) ≤ v) ≤ δ/sizes`. Returns an error if there is no such number or if an
-    /// argument is out of range.
+    /// Returns how many of `cells` independent users may miss their QoS at each of `sizes` sizes: the largest `v` with
+    /// `P(Bin(cells, β) ≤ v) ≤ δ/sizes`. Returns an error if there is no such number or if an argument is out of range.
     ///
     /// ```
     /// use anyk::framework::Guarantee;
@@ -76,7 +76,7 @@ impl Guarantee {
         })
     }
 
-    /// Returns the smallest number of cells, for each of `sizes` sizes, that can support the guarantee.
+    /// Returns the smallest number of cells that each of `sizes` sizes needs to support the guarantee.
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
     pub fn least_cells(beta: f64, delta: f64, sizes: usize) -> usize {
         ((delta / sizes as f64).ln() / (-beta).ln_1p()).ceil() as usize
@@ -95,15 +95,15 @@ impl Guarantee {
             }
             Ok(_) => {}
         }
-        // A calibration yields a margin around 1, never one this far from it.
+        // A calibration yields a margin around 1, never one outside this range.
         if !(1e-6..=1e6).contains(&self.margin) {
             return inconsistent("margin is not between 1e-6 and 1e6".to_owned());
         }
         Ok(())
     }
 
-    /// Returns the largest value after discarding `missed` larger ones: with this factor, `missed` users miss their
-    /// QoS.
+    /// Returns the largest value after discarding `missed` larger ones. With this value as the factor, `missed` users
+    /// miss their QoS.
     pub fn order_statistic(mut factors: Vec<f64>, missed: usize) -> Option<f64> {
         let place = factors.len().checked_sub(1 + missed)?;
         Some(*factors.select_nth_unstable_by(place, f64::total_cmp).1)

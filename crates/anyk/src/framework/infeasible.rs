@@ -5,20 +5,20 @@ use std::fmt;
 use crate::invalid::Invalid;
 use crate::tolerance;
 
-/// Reason why a cell cannot be served, and the part of it that can be.
+/// Reason why the budget cannot serve every user of a cell, and the users that it can serve.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Infeasibility {
     /// Smallest power that could serve every user, in W; `None` if no power could.
     pub required_power_w: Option<f64>,
     /// Missing power, in W.
     pub shortfall_w: Option<f64>,
-    /// Indices of the users in the largest set that was found to fit, ascending.
+    /// Indices of the users in the largest set that was found to fit the budget, ascending.
     pub admissible: Vec<usize>,
     /// Indices of the dropped users, the most expensive first.
     pub dropped: Vec<usize>,
     /// Upper bound on the number of users in a set that fits, if it differs from the number of admitted users.
     pub at_most: Option<usize>,
-    /// Whether no allocation could serve every user; otherwise only this policy cannot.
+    /// Whether no allocation can serve every user. If false, only this policy cannot serve them.
     pub is_exact: bool,
 }
 
@@ -63,7 +63,7 @@ impl Infeasibility {
         }
     }
 
-    /// Marks the cell as infeasible for this policy only; another policy may serve it.
+    /// Marks the cell as infeasible for this policy only; another policy may serve the cell.
     #[must_use]
     pub(crate) fn of_policy(mut self) -> Self {
         self.is_exact = false;

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Initialization {
-    /// Chosen by the training, which knows the ranges of its inputs and outputs.
+    /// Parameters chosen by the training code, which knows the ranges of the inputs and outputs.
     #[default]
     Placed,
     /// Weights normal with deviation 0.1, truncated at two deviations; biases 0.1.

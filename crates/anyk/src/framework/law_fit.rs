@@ -1,4 +1,4 @@
-//! Pre-training of an outer function: a small network of a gain and the number of users.
+//! Pre-training of an outer function: a small network whose inputs are a gain and the number of users.
 
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
@@ -35,7 +35,7 @@ pub enum LawSizes {
     Geometric {
         /// Largest size.
         most: usize,
-        /// Number of sizes; small ones are repeated.
+        /// Number of sizes; small sizes occur more than once.
         count: usize,
     },
 }
@@ -86,17 +86,17 @@ pub struct PretrainSettings {
     pub rate_per: RatePer,
     /// Initialization of the parameters.
     pub initialization: Initialization,
-    /// Whether errors are relative to the label, and whether small cells get a larger weight if every size occurs
-    /// once. The paper's absolute squares neglect two kinds of samples: near users, whose bandwidths are small, and
-    /// the smallest cells, which are few among 1, …, 200 and for which the outer function is steepest.
+    /// Whether errors are relative to the label, and small cells get a larger weight if every size occurs once. The
+    /// paper's absolute squares neglect two kinds of samples. The first are near users, whose bandwidths are small. The
+    /// second are the smallest cells, which are few among 1, …, 200 and for which the outer function is steepest.
     pub balanced: bool,
 }
 
 impl Default for PretrainSettings {
-    /// Uses as many samples as the paper (table I), with a network and an optimizer that take a second instead of a
-    /// minute and are more accurate. Every training run prints the error. The sizes reach further than the paper's,
-    /// since an outer function cannot be used beyond them: bandwidths grow without bound as the gain approaches the
-    /// weakest one that can be served.
+    /// Returns settings with as many samples as in the paper (table I), but with a network and an optimizer that take a
+    /// second instead of a minute and are more accurate. Every training run prints the error. The sizes reach further
+    /// than those of the paper, since an outer function cannot be used beyond its sizes: bandwidths grow without bound
+    /// as the gain approaches the weakest one that can be served.
     fn default() -> Self {
         Self {
             loss: PretrainLoss::Supervised,
@@ -120,7 +120,7 @@ impl PretrainSettings {
     ///
     /// The paper does not state the unit of its bandwidths, on which plain gradient steps depend. In MHz they end far
     /// from the outer function; in 10 kHz they diverge. These settings use the unit with the smallest error on separate
-    /// gains, which `anyk reproduce ablation` prints.
+    /// gains; `anyk reproduce ablation` prints this error.
     pub fn paper() -> Self {
         Self {
             shape: LawShape { unit_khz: 30, ..LawShape::default() },

@@ -15,7 +15,8 @@ pub enum Method {
     PGnn,
     /// Power by softmax, bandwidth by a network without an outer function.
     MGnn,
-    /// Fully connected networks for up to the training size; smaller cells are padded with zeros.
+    /// Fully connected networks for at most as many users as in training; inputs of smaller cells are padded with
+    /// zeros.
     Fnn,
 }
 

@@ -19,7 +19,7 @@ pub trait Stored: Sized {
     /// Record of the training, as JSON: its settings and measurements.
     type Record: Serialize + DeserializeOwned;
 
-    /// Problems that such models can belong to.
+    /// Problems that models of this type can belong to.
     const PROBLEMS: &'static [&'static str];
 
     /// Returns the problem of this model.
@@ -36,8 +36,8 @@ pub trait Stored: Sized {
     /// Returns the parameters as named tensors.
     fn tensors(&self) -> Vec<Tensor>;
 
-    /// Builds a model from a record and tensors, or returns an error that names the inconsistency. It must take every
-    /// tensor.
+    /// Builds a model from a record and tensors. Returns an error that names the inconsistency if they do not fit
+    /// together. The function must take every tensor.
     fn from_parts(record: Self::Record, tensors: &mut Tensors) -> Result<Self, ModelError>;
 
     /// Returns the bytes of the model file. The same model always gives the same bytes.
@@ -74,7 +74,7 @@ struct FoundContent {
     run: Option<String>,
 }
 
-/// Model file of any problem. All checks are done except those that need its problem.
+/// Model file of any problem, after all checks except those of the problem itself.
 #[derive(Debug)]
 pub struct ModelFile {
     problem: String,

@@ -2,8 +2,8 @@
 
 /// Observer of long operations; its methods may be called from any thread.
 pub trait Observer: Send + Sync {
-    /// Reports the start of an operation of `parts` equal parts, and the end of the one before. `what` names the
-    /// operation and the unit of its parts, such as "training, steps".
+    /// Reports the start of an operation of `parts` equal parts, and the end of the previous operation. `what` names
+    /// the operation and the unit of its parts, such as "training, steps".
     fn begin(&self, _what: &str, _parts: u64) {}
 
     /// Reports that `parts` more parts are done.

@@ -1,5 +1,5 @@
-//! Supervised training on samples of any policy with positive outputs. The network is small, aggregates by the mean,
-//! has a given output layer, and works for any K.
+//! Supervised training of a small network on samples of any policy with positive outputs. The network aggregates by the
+//! mean, has a given output layer, and works for any K.
 
 use crate::framework::supervised::{Example, Fit, Loss, Start, train};
 use crate::framework::{Session, Silent, TrainError};

@@ -11,7 +11,7 @@ use crate::invalid::Invalid;
 use crate::limits::MOST_USERS;
 use crate::network::Aggregator;
 
-/// Type of an option's value.
+/// Type of the value of an option.
 #[derive(Debug, Clone, PartialEq)]
 pub enum OptionValue {
     /// No value: the option is set or not.
@@ -133,7 +133,7 @@ pub(crate) fn field_of(name: &str) -> String {
     name.replace('-', "_")
 }
 
-/// Options set by a caller, by name.
+/// Options that a caller has set, by name.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Options(BTreeMap<String, String>);
 
@@ -158,7 +158,7 @@ impl Options {
         self.0.contains_key(name)
     }
 
-    /// Returns an error if an option is set that is not in `known`, since an option without effect would mislead.
+    /// Returns an error if an option is set that is not in `known`, since the option would silently have no effect.
     /// `what` names the target of the options in the error.
     pub fn refuse_others(&self, known: &[OptionSpec], what: &str) -> Result<(), Invalid> {
         match self.names().find(|name| !known.iter().any(|spec| spec.name == *name)) {
@@ -191,7 +191,7 @@ impl Options {
         Self(given.map(|(name, value)| (name.clone(), value.clone())).collect())
     }
 
-    /// Returns these options, completed by `others`.
+    /// Returns these options, with missing ones taken from `others`.
     #[must_use]
     pub fn over(&self, others: &Self) -> Self {
         let mut all = others.clone();

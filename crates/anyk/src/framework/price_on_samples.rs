@@ -131,7 +131,7 @@ impl Objective<f64> for OnSamples {
             let missed = shares(&self.split).zip(&cell.y).map(|(share, label)| share.ln() - label);
             let missed: Vec<f64> = missed.collect();
             loss += scale * missed.iter().map(|missed| missed * missed).sum::<f64>();
-            // All outputs react to the price, which moves such that their sum stays the same.
+            // All outputs react to the price, which changes such that the sum of the outputs stays the same.
             let slopes = self.split.slopes();
             let by_price: f64 =
                 missed.iter().zip(slopes).map(|(missed, slope)| missed * slope).sum();

@@ -1,4 +1,4 @@
-//! Tables and charts that studies and diagnoses return. Values become text only when a program prints or writes a
+//! Tables and charts that studies and diagnoses return. Their values become text only when a program prints or writes a
 //! table.
 
 use std::fmt;
@@ -30,7 +30,8 @@ pub struct Table {
 
 /// Column of a [`Table`]: its head, its unit, and the format of its numbers.
 ///
-/// A string converts into a column with this head. `(head, format)` and `(head, unit, format)` convert, too.
+/// A string converts into a column with this head. The tuples `(head, format)` and `(head, unit, format)` also convert
+/// into a column.
 ///
 /// ```
 /// use anyk::framework::Head;
@@ -98,7 +99,7 @@ macro_rules! row {
     }};
 }
 
-/// Statement, and what the numbers of a table say about it.
+/// Statement of the paper or of AnyK, and whether the numbers of a table agree with it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Claim {
     /// Author of the statement.
@@ -145,7 +146,7 @@ enum Word {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Claimant {
-    /// The paper, whose statement is reproduced or not.
+    /// The paper; the verdict says whether AnyK reproduces its statement.
     Paper,
     /// AnyK; the paper does not make this statement.
     Own,
@@ -154,9 +155,9 @@ pub enum Claimant {
 /// Picture of a summary.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Picture {
-    /// Subject of the picture, the same for all tables that can draw it.
+    /// Subject of the picture; it is the same for all tables that can draw the picture.
     pub subject: String,
-    /// One or two sentences about what to look at.
+    /// One or two sentences that say what to look at.
     pub caption: String,
     /// Chart.
     pub chart: Chart,

@@ -40,7 +40,7 @@ pub enum Schedule {
     },
 }
 
-/// Unit of t in a schedule such as `0.01/(1 + 0.01t)`.
+/// Unit of the variable t in a schedule such as `0.01/(1 + 0.01t)`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum RatePer {

@@ -1,4 +1,4 @@
-//! Checks of shared training settings, done before anything is drawn or allocated.
+//! Checks of shared training settings, made before samples are drawn or memory is allocated.
 
 use crate::framework::Schedule;
 use crate::invalid::Invalid;

@@ -149,8 +149,8 @@ pub(crate) fn train(
     session.train(stage, &plan, &mut objective)
 }
 
-/// Returns initial parameters. The weights of the other users start at 0, so that a policy that does not depend on
-/// them has nothing to unlearn.
+/// Returns initial parameters. The weights of the other users start at 0, so that the network starts as a policy that
+/// does not depend on them.
 ///
 /// The features of the power networks start in their linear range, because both inner functions of the paper are
 /// linear in `ln g`. Standardized `ln g` is below −10 only once in 10^9 users, and the weakest user of a cell gets

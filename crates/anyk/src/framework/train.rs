@@ -57,7 +57,7 @@ pub trait Objective<T> {
 pub struct Plan {
     /// Number of steps.
     pub steps: u64,
-    /// Schedule of the learning rate.
+    /// Learning rate as a function of the step.
     pub rate: Schedule,
     /// Number of steps for which the learning rate stays constant.
     pub rate_every: u64,
@@ -75,7 +75,7 @@ pub const ATTEMPTS: u32 = 5;
 /// Value of [`Objective::gain`] below which a run counts as collapsed.
 const LEAST_GAIN: f64 = 1.02;
 
-/// Number of steps between checks of the observer, at least a few microseconds.
+/// Number of steps between two checks of the observer, which are at least a few microseconds apart.
 const LOOK_EVERY: u64 = 64;
 
 /// State that changes during training.
@@ -161,7 +161,7 @@ fn collapse(stage: &str, gain: f64, next: Option<u32>) -> String {
     )
 }
 
-/// One training run, from its first stage to its last, with its observer and the model of an earlier equal run.
+/// Training run, with its observer and the model of an earlier equal run, if there is one.
 pub struct Session<'a> {
     observer: &'a dyn Observer,
     seconds: Vec<(String, f64)>,
@@ -178,7 +178,7 @@ impl<'a> Session<'a> {
         Self { observer, seconds: Vec::new(), run: None, found: None, is_kept: false }
     }
 
-    /// Sets the ID of the run, and reads its model from `out` if it exists.
+    /// Sets the ID of the run, and reads its model from `out` if the file exists.
     pub(crate) fn of_run(self, run: String, out: &Path) -> Self {
         Self { found: ModelFile::of_run(out, &run), run: Some(run), ..self }
     }
@@ -212,7 +212,7 @@ impl<'a> Session<'a> {
         self.observer
     }
 
-    /// Returns the wall-clock time of a stage in this run in seconds, or 0 if it did not run.
+    /// Returns the wall-clock time of a stage in this run in seconds, or 0 if the stage did not run.
     pub fn seconds(&self, stage: &str) -> f64 {
         self.seconds.iter().find(|(name, _)| name == stage).map_or(0.0, |(_, seconds)| *seconds)
     }

@@ -8,7 +8,7 @@ use crate::limits::MOST_TRAINING_SAMPLES;
 pub(crate) fn training_specs() -> [OptionSpec; 3] {
     let sizes = "Numbers of users in the training samples, separated by commas";
     let samples = "Number of training samples for each number of users";
-    let seed = "Seed of samples, initialization and order";
+    let seed = "Seed of the samples, the initialization and the order of samples";
     [
         OptionSpec::new("train-k", OptionValue::Sizes, sizes).or("10"),
         OptionSpec::new("samples", OptionValue::Whole("N"), samples).or("2000"),
@@ -16,7 +16,7 @@ pub(crate) fn training_specs() -> [OptionSpec; 3] {
     ]
 }
 
-/// Returns the sizes and the number of samples for training on the users of a cell.
+/// Reads the sizes and the number of samples for training on the users of a cell from the options.
 pub(crate) fn training_cells(options: &Options) -> Result<(Vec<usize>, usize), Invalid> {
     let sizes = options.sizes("train-k")?.unwrap_or_else(|| vec![10]);
     #[allow(clippy::cast_possible_truncation)]

@@ -32,7 +32,7 @@ pub struct Shared {
 }
 
 impl Shared {
-    /// Creates the shared data from the first seed and the path from which the names of the models are derived.
+    /// Creates the shared data. `seed` is the first seed, and the names of the model files are derived from `out`.
     pub fn new(seed: u64, out: &Path) -> Self {
         Self { seed, file: Self::file_of(out), law: Mutex::default() }
     }
@@ -46,8 +46,8 @@ impl Shared {
     }
 }
 
-/// Returns the ID of a run, which depends on everything that determines its result: the sources of the library and
-/// the settings.
+/// Returns the ID of a run, a hash of everything that determines the result: the sources of the library and the
+/// settings.
 fn run_id(settings: &impl Serialize) -> Result<String, Error> {
     let text = serde_json::to_string(&(SOURCES, settings)).map_err(Error::other)?;
     Ok(format!("{:016x}", fingerprint(text)))
@@ -109,7 +109,7 @@ impl<'a> TrainingContext<'a> {
     }
 }
 
-/// Outer function as a model file, for the problem of the models `M` that it is part of.
+/// Outer function that is stored as a model file of the problem of the models `M`.
 struct OuterFunction<M> {
     pretraining: PretrainSettings,
     law: BandwidthLaw,

@@ -2,8 +2,8 @@
 
 use crate::units::{Dbm, Watt};
 
-/// Unit of options: its name in help, the accepted values for messages, and the units that a value may have, each with
-/// its size in the unit of the option.
+/// Unit of options: its name in help, the accepted values for messages, and the units in which a value may be given,
+/// each with its conversion.
 type Accepted = (&'static str, &'static str, &'static [(&'static str, Scale)]);
 
 /// Conversion of a value to the unit of the option.
@@ -91,8 +91,8 @@ static UNITS: &[Accepted] = &[
     ),
 ];
 
-/// Converts a value with a unit to the unit of an option. Returns `None` if the text is not a number followed by a unit,
-/// or if the option has no unit; otherwise the value, or the accepted values.
+/// Converts a value with a unit to the unit of an option. Returns `None` if the text is not a number followed by a
+/// unit, or if the option has no unit. Otherwise returns the value, or the accepted values as an error.
 pub(super) fn convert(text: &str, unit: &str) -> Option<Result<f64, &'static str>> {
     let (_, expected, units) = UNITS.iter().find(|accepted| accepted.0 == unit)?;
     let text = text.trim();

@@ -1,4 +1,4 @@
-//! Actions on problems and models, and their settings.
+//! Actions on problems and models, and the settings of these actions.
 
 /// Action on a problem or its models.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -15,7 +15,7 @@ pub enum Verb {
     Evaluate,
     /// Allocates with a model for the instances in a file.
     Allocate,
-    /// Calibrates a model, which gives it a guarantee.
+    /// Calibrates a model, so that it has a guarantee.
     Calibrate,
 }
 
@@ -56,6 +56,6 @@ pub struct CalibrationSettings {
     pub delta: f64,
     /// Seed of the cells.
     pub seed: u64,
-    /// Whether the factor may be below 1, if the policy uses more bandwidth than the guarantee requires.
+    /// Whether the factor may be below 1 if the policy uses more bandwidth than the guarantee requires.
     pub shrink: bool,
 }

@@ -1,14 +1,14 @@
 //! Arithmetic on `[f32; 16]`, sixteen samples at once, which compiles to vector instructions.
 //!
-//! The code consists of plain arrays and loops of fixed length, inlined into a caller that enables the instruction
-//! set. All products and sums are fused (`mul_add`), so that a machine without vector instructions computes the same
-//! bits, only slower. Exponential and logarithm are polynomials, because the functions of the standard library would
-//! be called once for each lane.
+//! The code consists of plain arrays and loops of fixed length, inlined into a caller that enables the instruction set.
+//! All products and sums are fused (`mul_add`), so that a machine without vector instructions computes the same bits,
+//! but more slowly. Exponential and logarithm are polynomials, because the functions of the standard library would be
+//! called once for each lane.
 
 /// Number of samples that are processed at once.
 pub(crate) const LANES: usize = 16;
 
-/// One number for each of the samples.
+/// Vector with one number for each of the samples.
 pub(crate) type Lanes = [f32; LANES];
 
 /// Returns the same number in every lane.
@@ -35,7 +35,7 @@ pub(crate) fn zip(a: &Lanes, b: &Lanes, f: impl Fn(f32, f32) -> f32) -> Lanes {
     result
 }
 
-/// `sum ← a·b + sum`.
+/// Adds a product in every lane: `sum ← a·b + sum`.
 #[inline(always)]
 pub(crate) fn add_product(sum: &mut Lanes, a: &Lanes, b: &Lanes) {
     for i in 0..LANES {
@@ -43,7 +43,7 @@ pub(crate) fn add_product(sum: &mut Lanes, a: &Lanes, b: &Lanes) {
     }
 }
 
-/// `sum ← a·scalar + sum`.
+/// Adds a multiple in every lane: `sum ← a·scalar + sum`.
 #[inline(always)]
 pub(crate) fn add_scaled(sum: &mut Lanes, a: &Lanes, scalar: f32) {
     for i in 0..LANES {
@@ -51,7 +51,7 @@ pub(crate) fn add_scaled(sum: &mut Lanes, a: &Lanes, scalar: f32) {
     }
 }
 
-/// `sum ← sum + a`.
+/// Adds in every lane: `sum ← sum + a`.
 #[inline(always)]
 pub(crate) fn add(sum: &mut Lanes, a: &Lanes) {
     for i in 0..LANES {

@@ -1,4 +1,5 @@
-//! Numerics without wireless: roots, tables of functions, statistics, random streams, vector code.
+//! Numerical methods that are not specific to wireless: roots, tables of functions, statistics, random streams, vector
+//! code.
 
 mod exponent;
 pub(crate) mod lanes;

@@ -34,7 +34,7 @@ fn key(x: f64) -> u64 {
 }
 
 impl<const N: usize> Pieces<N> {
-    /// Builds the pieces from their ends, which are one more than the pieces, and the coefficients of ascending
+    /// Builds the pieces from their ends, of which there is one more than pieces, and the coefficients of ascending
     /// powers. Returns `None` if the ends do not increase, if a value is not finite, or if the lengths do not match.
     pub(crate) fn new(ends: Vec<f64>, coefficients: &[[f64; N]]) -> Option<Self> {
         let ascend = ends.windows(2).all(|pair| pair[0] < pair[1]);
@@ -123,7 +123,7 @@ impl<const N: usize> Pieces<N> {
         first
     }
 
-    /// Returns the value and the derivative at `x`. Outside the range, the polynomial of the nearest piece continues.
+    /// Returns the value and the derivative at `x`. Outside the range, the polynomial of the nearest piece is used.
     #[inline]
     pub(crate) fn value_and_slope(&self, x: f64) -> (f64, f64) {
         self.on_piece(self.piece_of(x), x)

@@ -5,9 +5,10 @@
 //! ```
 //!
 //! At a price `ν` of the budget, each user chooses its amount independently, `−c_k'(x_k) = ν`. The sum of the amounts
-//! decreases with the price. So the problem reduces to one root in one variable for any number of users.
+//! decreases as the price increases. For any number of users, the problem therefore reduces to finding a root in one
+//! variable.
 
-/// Accuracy and step limit of the search.
+/// Accuracy and step limit of the price search.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct PriceSearch {
     /// Distance to the budget, as a logarithm, at which the search ends.
@@ -30,8 +31,8 @@ pub struct Price {
     /// Number of prices tried.
     pub iterations: u32,
     /// Bracket of the price: the logarithms of the highest price tried with a sum above the budget, and of the lowest
-    /// with a sum at or below it. An end that was not found is infinite. If the sum jumps across the budget, the ends
-    /// enclose the jump.
+    /// price tried with a sum at or below the budget. An end that was not found is infinite. If the sum jumps across
+    /// the budget, the ends enclose the jump.
     pub between: (f64, f64),
 }
 

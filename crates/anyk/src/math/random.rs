@@ -1,4 +1,4 @@
-//! Random streams that depend only on their numbers.
+//! Random streams that depend only on the seed, K and the index of a realization.
 
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;

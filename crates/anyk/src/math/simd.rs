@@ -1,9 +1,9 @@
 //! Kernels compiled for several instruction sets, selected at run time.
 //!
 //! Every kernel is written once, as plain Rust, and compiled twice by [`vectorised!`]: for AVX2 and for any machine.
-//! Both builds compute the same bits. The compiler neither reorders sums nor fuses products on its own. If a kernel
-//! uses `mul_add`, the product is fused on every machine, by a call of the C library if there is no instruction for
-//! it. So [`Cpu`] changes the speed but not the results, which `tests/cpu_paths.rs` checks for every kernel.
+//! Both builds compute the same bits. The compiler does not reorder sums or fuse products unless the code says so. If a
+//! kernel uses `mul_add`, the product is fused on every machine; without an instruction for it, the C library is
+//! called. [`Cpu`] therefore changes the speed but not the results, which `tests/cpu_paths.rs` checks for every kernel.
 
 use std::fmt;
 use std::str::FromStr;
@@ -24,7 +24,7 @@ pub enum Cpu {
 
 /// Error for an unknown name of a [`Cpu`].
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("unknown instructions {0:?}, expected scalar or avx2")]
+#[error("unknown instruction set {0:?}, expected scalar or avx2")]
 pub struct UnknownCpu(String);
 
 /// Instruction set in use: 0 before the first kernel runs, then 1 + the index in [`Cpu::ALL`]. It never exceeds what
@@ -50,8 +50,8 @@ impl Cpu {
     /// Returns the instruction set that kernels use now: the one set by [`Cpu::force`], else the one in the
     /// environment variable `ANYK_CPU`, else the best.
     ///
-    /// The variable is read once. If its value is unknown or not supported by the machine, the best supported set is
-    /// used.
+    /// The variable is read once. If its value is unknown, or the machine does not support the set, the best supported
+    /// set is used.
     #[inline]
     pub fn current() -> Self {
         match IN_USE.load(Ordering::Relaxed) {
@@ -64,10 +64,10 @@ impl Cpu {
     /// Makes kernels use this instruction set, or the best supported one if the machine does not have it. `None`
     /// restores the choice of the environment. Returns the instruction set now in use.
     ///
-    /// This function is meant for tests and measurements. It applies to the whole process, because kernels also run
-    /// on the workers of thread pools, which would not see a setting of the calling thread. Threads that force
-    /// different sets at the same time affect each other's speed but not each other's results. Tests that need one
-    /// set must take turns behind a lock.
+    /// This function is meant for tests and measurements. It applies to the whole process, because kernels also run on
+    /// the workers of thread pools, which would not see a setting of the calling thread. Threads that force different
+    /// sets at the same time affect each other's speed but not each other's results. Tests that need a particular set
+    /// must run one at a time, behind a lock.
     pub fn force(cpu: Option<Self>) -> Self {
         let cpu = cpu.map_or_else(Self::of_environment, |cpu| cpu.min(Self::best()));
         IN_USE.store(cpu.code(), Ordering::Relaxed);

@@ -22,8 +22,8 @@ impl Mean {
     }
 }
 
-/// Returns the second largest of ten or more values, or the largest of fewer. The paper takes the second worst of ten
-/// training runs, for a confidence of 90 %.
+/// Returns the second largest of ten or more values, or the largest of fewer. For a confidence of 90 %, the paper takes
+/// the second worst of ten training runs.
 pub fn second_worst(values: Vec<f64>) -> Option<f64> {
     let skipped = usize::from(values.len() >= 10);
     worst_but(values, skipped)

@@ -6,17 +6,17 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Activation {
-    /// `x`.
+    /// Identity function, `x`.
     Identity,
-    /// `x` if positive, else `0.01 x` (paper, table II).
+    /// Leaky ReLU: `x` if positive, otherwise `0.01 x` (paper, table II).
     LeakyRelu,
-    /// `max(x, 0)`.
+    /// Rectified linear unit, `max(x, 0)`.
     Relu,
     /// Hyperbolic tangent.
     Tanh,
-    /// `1 / (1 + e^(−x))`.
+    /// Logistic function, `1 / (1 + e^(−x))`.
     Sigmoid,
-    /// `ln(1 + e^x)`.
+    /// Softplus, `ln(1 + e^x)`.
     Softplus,
 }
 

@@ -6,11 +6,11 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Aggregator {
-    /// `(1/K)·Σ_{j≠k} h_j`, as in the paper's eq. (Out-hidd): divided by K, not K − 1.
+    /// Mean, `(1/K)·Σ_{j≠k} h_j`, as in the paper's eq. (Out-hidd): divided by K, not K − 1.
     Mean,
-    /// `Σ_{j≠k} h_j`.
+    /// Sum, `Σ_{j≠k} h_j`.
     Sum,
-    /// `max_{j≠k} h_j`; 0 for a single user, as with the other two.
+    /// Maximum, `max_{j≠k} h_j`; 0 for a single user, as for the mean and the sum.
     Max,
 }
 

@@ -2,15 +2,15 @@
 
 use crate::network::Activation;
 
-/// Learned bandwidth `ln b̂` as a function only of `x = ln(u/u_0)`:
+/// Learned bandwidth `ln b̂` as a function of `x = ln(u/u_0)`:
 ///
 /// ```text
 /// ln(b̂/10^5 Hz) = c + Σ_h e^(a_h)·softplus(e^(s_h)·(t_h − x))
 /// ```
 ///
-/// The network has one hidden layer, whose weights have fixed signs. So the sum φ is decreasing and convex in `x`.
-/// With `φ' < 0 ≤ φ''`, `b̂ = e^φ(ln u)` is decreasing and convex in `u` too, like `b`. Powers computed from it by
-/// their price are therefore the unique optimum. Outside the training range, the function continues as a power law.
+/// The network has one hidden layer, whose weights have fixed signs. So the sum φ is decreasing and convex in `x`. With
+/// `φ' < 0 ≤ φ''`, `b̂ = e^φ(ln u)` is decreasing and convex in `u` too, like `b`. At a price of power, the best powers
+/// for this function are therefore unique. Outside the training range, the function continues as a power law.
 ///
 /// The parameters are `c`, then `a_h`, `s_h` and `t_h` of each unit.
 ///

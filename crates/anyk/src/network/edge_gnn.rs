@@ -13,9 +13,9 @@ use crate::network::{Aggregator, Real};
 /// o_k = w·relu(W h_k + c) + c
 /// ```
 ///
-/// Every relu has a slope of 0.01 below 0. A sum of messages is multiplied by one factor, the same for all networks
-/// and sizes, so that features are of the order of 1, as the learning rate requires. Without this factor, one
-/// training run in five started with saturated outputs and collapsed.
+/// Every relu has a slope of 0.01 below 0. Every sum of messages is multiplied by the same factor, for all networks and
+/// sizes. Features are then of the order of 1, as the learning rate requires. Without this factor, one training run in
+/// five started with saturated outputs and collapsed.
 ///
 /// `x_k` is the feature of the link's own gain, `α_k` that of its weight if links have weights, and `e_kj` that of
 /// the path from transmitter j to receiver k. `o_k` is one number per link. The number of parameters does not depend
@@ -64,7 +64,8 @@ impl<T> LinkGraph<T> {
     }
 }
 
-/// Intermediate values of a forward pass for the backward pass. Its buffers are reused, so that nothing is allocated.
+/// Intermediate values of a forward pass for the backward pass. Its buffers are reused, so that later passes allocate
+/// no memory.
 #[derive(Debug, Clone, Default)]
 pub struct EdgeTape<T> {
     /// `h` before the first round and after each, link by link.
@@ -247,7 +248,7 @@ vectorised!(
     ) = backward
 );
 
-/// `sum ← sum + scalar·row`.
+/// Computes `sum ← sum + scalar·row`.
 #[inline(always)]
 fn add_scaled<T: Real, const H: usize>(sum: &mut [T; H], scalar: T, row: &[T; H]) {
     for i in 0..H {
@@ -255,7 +256,7 @@ fn add_scaled<T: Real, const H: usize>(sum: &mut [T; H], scalar: T, row: &[T; H]
     }
 }
 
-/// `sum ← sum + M x` for a matrix stored input by input.
+/// Computes `sum ← sum + M x` for a matrix stored input by input.
 #[inline(always)]
 fn add_product<T: Real, const H: usize>(sum: &mut [T; H], matrix: &[[T; H]], x: &[T; H]) {
     for (row, &x) in matrix.iter().zip(x) {
@@ -263,7 +264,7 @@ fn add_product<T: Real, const H: usize>(sum: &mut [T; H], matrix: &[[T; H]], x: 
     }
 }
 
-/// `sum ← sum + Mᵀ d`; also adds the gradient of `M` for the input `x`.
+/// Computes `sum ← sum + Mᵀ d`, and adds the gradient of `M` for the input `x`.
 #[inline(always)]
 fn pull_back<T: Real, const H: usize>(
     sum: &mut [T; H],
@@ -340,7 +341,7 @@ fn message<T: Real, const H: usize>(sent: &[T; H], b: &[[T; H]], hears: T, harms
 }
 
 /// Returns the factor on the sum of messages: for the mean, 1 divided by the number of neighbours plus 1 (1/K on a
-/// complete graph); for a sum, the same number everywhere.
+/// complete graph); for a sum, the same number for every link.
 #[inline(always)]
 fn scale_of<T: Real>(aggregator: Aggregator, degree: usize, per_neighbour: T) -> T {
     match aggregator {

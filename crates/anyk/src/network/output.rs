@@ -8,19 +8,19 @@ use crate::network::Activation;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Output {
-    /// `y_k = σ(o_k)`: does not depend on K.
+    /// Activation of each output, `y_k = σ(o_k)`, which does not depend on K.
     Elementwise(Activation),
-    /// `y_k = e^{o_k} / Σ_j e^{o_j}`: sums to 1 and falls as 1/K (paper, eq. (P-case2-equi)).
+    /// Softmax, `y_k = e^{o_k} / Σ_j e^{o_j}`: the outputs sum to 1 and scale as 1/K (paper, eq. (P-case2-equi)).
     Softmax,
-    /// `y_k = s_k / Σ_j s_j` with `s = softplus(o)`: another normalization (paper, footnote 2).
+    /// Normalization by the sum, `y_k = s_k / Σ_j s_j` with `s = softplus(o)` (paper, footnote 2).
     SumNormalisation,
-    /// `y_k = softplus(o_k)·f_k` with a pre-trained outer function `f_k = f(x_k, K)` that has the size law (paper,
-    /// section IV-B1).
+    /// Product `y_k = softplus(o_k)·f_k` with a pre-trained outer function `f_k = f(x_k, K)` that has the size law
+    /// (paper, section IV-B1).
     Pretrained,
 }
 
 impl Output {
-    /// One of each kind, for tests and sweeps.
+    /// One output layer of each kind, for tests and sweeps.
     pub const ALL: [Self; 4] = [
         Self::Elementwise(Activation::Softplus),
         Self::Softmax,

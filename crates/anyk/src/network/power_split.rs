@@ -13,7 +13,7 @@ pub enum SplitRule {
     /// size law of the KKT conditions. Every user gets more than its smallest power if the budget permits it.
     #[default]
     Kkt,
-    /// `P_k ∝ P_k^min·e^ψ(ln ν + o_k)` with a fixed price: a softmax of `ln P_k^min + ψ`. It falls as 1/K, but the
+    /// `P_k ∝ P_k^min·e^ψ(ln ν + o_k)` with a fixed price: a softmax of `ln P_k^min + ψ`. Powers scale as 1/K, but the
     /// powers of a thousand users are distributed like those of ten. This rule is only for comparison.
     Softmax,
 }

@@ -79,8 +79,8 @@ impl ContextScaling {
             && self.deviation.iter().all(|&deviation| deviation >= 0.0 && deviation.is_finite())
     }
 
-    /// Returns the standardized context of a class, clamped to ten deviations. So a class far from all training
-    /// classes gets a finite response.
+    /// Returns the standardized context of a class, clamped to ten deviations. A class far from all training classes
+    /// thus gets a finite response.
     pub fn standardised(&self, context: [f64; CONTEXT]) -> [f64; CONTEXT] {
         let mut values = context;
         for (i, value) in values.iter_mut().enumerate() {

@@ -23,7 +23,7 @@ use crate::framework::{
 };
 use crate::invalid::Invalid;
 
-/// Problems of this library. A problem may use those before it in the list, never those after it.
+/// Problems of this library, in order: a problem may use only those that precede it.
 pub static BUILT_IN: &[&About] = &[
     &urllc::URLLC,
     &urllc_power::URLLC_POWER,
@@ -36,8 +36,8 @@ pub static BUILT_IN: &[&About] = &[
 
 static ADDED: RwLock<Vec<&'static About>> = RwLock::new(Vec::new());
 
-/// Adds a caller's own problem. Returns an error if the name is taken, or if an option that is a number is not listed
-/// in [`About::parameters`]: a file that contains it would have no effect.
+/// Registers your own problem. Returns an error if the name is taken, or if [`About::parameters`] does not list an
+/// option that is a number: AnyK would ignore its value in a file.
 pub fn register(about: &'static About) -> Result<(), Invalid> {
     if named(about.name).is_some() {
         let expected = "a name that no other problem has";
@@ -69,14 +69,15 @@ pub fn named(name: &str) -> Option<&'static About> {
     all().into_iter().find(|about| about.name == name)
 }
 
-/// Names of options of problems and models whose value may be the name of a file.
+/// Returns the names of options of problems and models whose value may be the name of a file.
 pub fn file_options() -> BTreeSet<&'static str> {
     let of = |about: &'static About| Verb::ALL.iter().flat_map(|(_, verb)| (about.flags)(*verb));
     let all = all().into_iter().flat_map(of);
     all.filter(OptionSpec::may_be_file).map(|spec| spec.name).collect()
 }
 
-/// Builds a problem by name, with options of [`Verb::Solve`].
+/// Builds a problem by name. The options can be those of [`Verb::Solve`], [`Verb::Assess`], [`Verb::Evaluate`] and
+/// [`Verb::Sample`].
 pub fn problem(name: &str, options: &Options) -> Result<Arc<dyn Problem>, Error> {
     let about = known(name)?;
     let verbs = [Verb::Solve, Verb::Assess, Verb::Evaluate, Verb::Sample];
@@ -94,7 +95,7 @@ pub fn train(problem: &str, options: &Options) -> Result<Trained, Error> {
     train(options, &TrainingContext { observer: &Silent, out: None, shared: None })
 }
 
-/// Reads a model from its file.
+/// Reads a model from a file.
 pub fn load(path: impl AsRef<Path>) -> Result<Arc<dyn Model>, Error> {
     let path = path.as_ref();
     let bytes = read_file(path).map_err(|source| Error::Read { path: path.into(), source })?;
@@ -134,7 +135,7 @@ pub fn solving(about: &'static About, options: &Options) -> Result<Answering, Er
     Ok(Answering::by_policy(reader, &problem, policy, best, checks))
 }
 
-/// Returns the loop that allocates the instances of documents by a model and compares them with the best known
+/// Returns the loop that answers the instances of documents with a model and compares the answers with the best known
 /// allocation, with options of [`Verb::Allocate`].
 pub fn allocating(model: &dyn Model, options: &Options) -> Result<Answering, Error> {
     let (reader, options) = reading(model.about(), options)?;
@@ -160,8 +161,8 @@ pub fn assessing(
     Ok(Answering::by_file(reader, &problem, allocations, name, best))
 }
 
-/// Reads a model of any problem. It rejects a file that is damaged, truncated, foreign or of an unsupported
-/// version, and a model that does not return valid amounts for random cells.
+/// Reads a model of any problem. Rejects a file that is damaged or truncated, was not written by AnyK or has an
+/// unsupported version, and a model that does not return valid amounts for random cells.
 pub fn read_model(bytes: &[u8]) -> Result<Arc<dyn Model>, ModelError> {
     let file = ModelFile::read(bytes)?;
     let load = named(file.problem()).and_then(|about| about.load);
@@ -171,12 +172,12 @@ pub fn read_model(bytes: &[u8]) -> Result<Arc<dyn Model>, ModelError> {
     Ok(model)
 }
 
-/// Sizes of the random cells for a new model. Only two, since preparing a price policy takes milliseconds for
-/// each.
+/// Numbers of users in the random cells that check a new model. There are only two, since preparing a price policy
+/// takes milliseconds for each.
 const SIZES: [usize; 2] = [1, 100];
-/// Number of cells of each size.
+/// Number of random cells for each number of users.
 const CELLS: u64 = 8;
-/// Seed of the cells.
+/// Seed of the random cells.
 const SEED: u64 = 0x0B5E_55ED;
 
 /// Rejects a model that does not return valid amounts (numbers that are not negative and within the budget) for
@@ -185,7 +186,7 @@ const SEED: u64 = 0x0B5E_55ED;
 fn probe(model: &dyn Model) -> Result<(), ModelError> {
     let refuse = |size: usize, error: Error| {
         let what = if size == 1 { "user" } else { "users" };
-        ModelError::Content(format!("it has no answer for {size} {what}: {error}"))
+        ModelError::Content(format!("the model has no answer for {size} {what}: {error}"))
     };
     let ready = || Ok((model.drawn_from()?, model.policy(&Options::default())?));
     let (problem, mut policy) = ready().map_err(|error| refuse(1, error))?;

@@ -6,15 +6,15 @@ use std::sync::Arc;
 use crate::qos::{BandwidthTable, Curve, Qos};
 use crate::tolerance;
 
-/// Required bandwidth `b(u)` for `u ≥ u_min`: decreasing and convex, with a vertical tangent at `u_min`. It is
-/// computed by quadrature ([`KnownBandwidth`]) or learned.
+/// Required bandwidth `b(u)` for `u ≥ u_min`: decreasing and convex, with a vertical tangent at `u_min`. The function
+/// is computed by quadrature ([`KnownBandwidth`]) or learned.
 ///
 /// Its argument is the excess `e = u/u_min − 1`, because next to `u_min` a small change of `u` changes `b` a lot.
 pub trait BandwidthFunction {
-    /// Smallest received power `u_min` that is served, W.
+    /// Returns the smallest received power `u_min` that is served, W.
     fn min_received_w(&self) -> f64;
 
-    /// Bandwidth at `u_min`, Hz; the largest value of `b`.
+    /// Returns the bandwidth at `u_min`, Hz; the largest value of `b`.
     fn max_bandwidth_hz(&self) -> f64;
 
     /// Returns the bandwidth, Hz, and the elasticity `−d ln b/d ln u` at a nonnegative excess.
@@ -73,7 +73,7 @@ impl KnownBandwidth {
         }
     }
 
-    /// QoS constraint that the bandwidth meets.
+    /// Returns the QoS constraint that the bandwidth meets.
     pub fn qos(&self) -> &Qos {
         self.curve.exact().qos()
     }

@@ -51,8 +51,8 @@ const W_LINEAR: f64 = 1e-7;
 #[derive(Debug, Clone)]
 pub struct BandwidthTable {
     exact: RequiredBandwidth,
-    /// Largest `w` in the table: the end of the curve, or received powers of `e^(w²)` = 43 decades above the
-    /// minimum, more than any accepted config can have. The exact form answers for larger values.
+    /// Largest `w` in the table: the end of the curve, or received powers `e^(w²)` = 43 decades above the minimum,
+    /// which is more than any accepted config can have. Larger values use the exact form.
     w_max: f64,
     ln_uses: Piecewise<CURVE>,
     gamma: Piecewise<CURVE>,
@@ -133,25 +133,25 @@ impl BandwidthTable {
         }
     }
 
-    /// Exact form of the table.
+    /// Returns the exact form of the table.
     pub fn exact(&self) -> &RequiredBandwidth {
         &self.exact
     }
 
-    /// Bound on the relative error of the bandwidth on the whole feasible range.
+    /// Returns a bound on the relative error of the bandwidth on the whole feasible range.
     pub fn error_bound(&self) -> f64 {
         self.error_bound
     }
 
-    /// Bound on the relative error of the derivative for `w = √ln(u/u_min) ≥ 1`. For smaller `w`, multiply it by
-    /// `1/w`: near the fold, rounding `u` changes the slope.
+    /// Returns a bound on the relative error of the derivative for `w = √ln(u/u_min) ≥ 1`. For smaller `w`, multiply it
+    /// by `1/w`: near the fold, rounding `u` changes the slope.
     pub fn slope_error_bound(&self) -> f64 {
         self.slope_error_bound
     }
 
-    /// Minimum factor, above 1, by which the price of power `−db/du` falls when the power above the minimum,
-    /// `u − u_min`, doubles. Such a factor means that the price falls everywhere, so `b` is convex. Returns 0 if
-    /// there is no such factor: for some fading distributions `b` is not convex.
+    /// Returns the minimum factor, above 1, by which the price of power `−db/du` falls when the power above the
+    /// minimum, `u − u_min`, doubles. Such a factor means that the price falls everywhere, so `b` is convex. Returns 0
+    /// if there is no such factor: for some fading distributions `b` is not convex.
     ///
     /// Valid for `w = √ln(u/u_min)` up to [`CONVEX_UP_TO`].
     pub(crate) fn fall_at_double(&self) -> f64 {
@@ -163,7 +163,7 @@ impl BandwidthTable {
         let ln_v = received_w.ln() + self.exact.qos().ln_energy_scale();
         let rise = ln_v - self.exact.fold().ln_v;
         let w = rise.sqrt();
-        // The condition also holds if w is NaN (too weak) or 0 (infinite slope).
+        // The condition is also true if w is NaN (too weak) or 0 (infinite slope).
         if !(w > 0.0 && w <= self.w_max) {
             return self.exact.at(received_w);
         }
@@ -238,7 +238,8 @@ fn ln_price(fold_ln_v: f64, ln_uses: &Piecewise<CURVE>, gamma: &Piecewise<CURVE>
     ln_uses.value(w) - fold_ln_v - w * w + (gamma.value(w) / (2.0 * w)).ln()
 }
 
-/// Minimum factor by which the price falls when `x = u/u_min − 1` doubles. It is `2^s`, where `s` is a lower bound on
+/// Returns the minimum factor by which the price falls when `x = u/u_min − 1` doubles. It is `2^s`, where `s` is a
+/// lower bound on
 ///
 /// ```text
 /// −d ln price/d ln x = (1 + w·(γ + 2w − γ'/γ))·(1 − e^(−w²))/(2w²),
@@ -301,8 +302,8 @@ mod tests {
         system.qos(service).unwrap().with_fading(rule)
     }
 
-    /// Computes by the exact form how much prices fall when the power above the minimum doubles: always more than the
-    /// table says, and for one distribution less than a square root would give.
+    /// Computes by the exact form how much prices fall when the power above the minimum doubles. Checks that they
+    /// always fall by more than the table says and, for one distribution, by less than a square root would give.
     #[test]
     fn prices_fall_as_the_table_says() {
         let paper = ServiceClass::default();
@@ -335,7 +336,8 @@ mod tests {
         assert!(slowest < 0.999 * std::f64::consts::SQRT_2, "{slowest}");
     }
 
-    /// Uses packets of two bits. A rare fading state either determines their bandwidth or does not, so `b` jumps.
+    /// Checks a class with packets of two bits. A rare fading state either determines the bandwidth or does not, so `b`
+    /// jumps.
     #[test]
     fn where_b_is_not_convex_the_table_says_so() {
         let tiny = ServiceClass { epsilon: 1.6e-6, packet_bits: 2.0, arrival_rate: 0.0012 };

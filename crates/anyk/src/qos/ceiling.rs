@@ -7,9 +7,9 @@
 //! M(z, v) = −ln E_g[e^(−a)] − κq√z − L,     a = κz·min(l, h),     h = η + q/√z.
 //! ```
 //!
-//! `a` has a kink at `g* = (e^h − 1)·z/v`. Above it, `a = κ(ηz + q√z)` is the same in every state, so only the states
-//! below are summed. `a` is continuous, so that `M_p = Ē[a_p]` as without a ceiling. Its slope jumps by `Δ_p`, from
-//! above the kink to below, and the kink moves:
+//! `a` has a kink at `g* = (e^h − 1)·z/v`. Above the kink, `a = κ(ηz + q√z)` is the same in every state, so only the
+//! states below are summed. `a` is continuous, so that `M_p = Ē[a_p]` as without a ceiling. Its slope jumps by `Δ_p`,
+//! from above the kink to below, and the kink moves:
 //!
 //! ```text
 //! M_pq = Ē[a_pq] − Cov(a_p, a_q) − f(t*)·Δ_p·Δ_q/(κz·r*),     t = ln g,     r = (g·v/z)/(1 + g·v/z)
@@ -122,12 +122,12 @@ impl Ceiling {
 }
 
 impl Under {
-    /// `Ē[a]` over all states.
+    /// Returns `Ē[a]` over all states.
     pub(crate) fn mean(&self) -> f64 {
         self.c * (self.l + self.above * self.most)
     }
 
-    /// `M + L` with its first and second derivatives with respect to `ln z` and `ln v`.
+    /// Returns `M + L` with its first and second derivatives with respect to `ln z` and `ln v`.
     pub(crate) fn margin(&self) -> (Margin, MarginCurvature) {
         let Self { c, back_off, above, r, rr, dd, dr, .. } = *self;
         let d = self.l - r;
@@ -187,13 +187,13 @@ mod tests {
         )
     }
 
-    /// Central difference of fourth order.
+    /// Computes a central difference of fourth order.
     fn difference(f: impl Fn(f64) -> f64, x: f64) -> f64 {
         let h = 1e-3;
         (8.0 * (f(x + h) - f(x - h)) - (f(x + 2.0 * h) - f(x - 2.0 * h))) / (12.0 * h)
     }
 
-    /// `M` by half a million trapezoids over `ln g`, from the formula for the rate.
+    /// Computes `M` from the formula for the rate, by half a million trapezoids over `ln g`.
     fn brute_margin(qos: &Qos, antennas: u32, ln_v: f64, ln_z: f64) -> f64 {
         let received_w = (ln_v - qos.ln_energy_scale()).exp();
         let bandwidth_hz = (ln_z - qos.ln_uses_scale()).exp();
@@ -236,7 +236,8 @@ mod tests {
             }
         }
 
-        /// At the achieved loss, the QoS of a class with that loss holds with equality; a ceiling never helps.
+        /// Checks that a class whose target is the computed loss meets its QoS with equality, and that a ceiling never
+        /// helps.
         #[test]
         fn packet_loss_is_the_root(
             qos in arbitrary_qos(), ln_v in 0.0f64..14.0, ln_z in -1.0f64..7.0,
@@ -253,7 +254,7 @@ mod tests {
             prop_assert!(qos.packet_loss(1.5 * received_w, bandwidth_hz) <= loss * (1.0 + 1e-12));
             let free = qos.clone().with_max_spectral_efficiency(None);
             let free = free.packet_loss(received_w, bandwidth_hz);
-            // Smaller losses count tails that no rule of the class contains.
+            // At smaller losses, tails matter that no rule of the class contains.
             prop_assert!(loss < 1e-12 || free <= loss * (1.0 + 1e-9), "{free:e} {loss:e}");
         }
 
@@ -265,13 +266,13 @@ mod tests {
             let qos = system.qos(qos.service()).unwrap();
             let found = qos.margin_normalised(ln_v, ln_z).value;
             let expected = brute_margin(&qos, antennas, ln_v, ln_z);
-            // Far above the QoS, tails count that no rule of the class contains.
+            // Far above the QoS, tails matter that no rule of the class contains.
             prop_assume!(expected < 10.0);
             prop_assert!((found - expected).abs() < 1e-8 * (1.0 + expected.abs()), "{found} {expected}");
         }
     }
 
-    /// A ceiling far above every rate leaves the margin as it is, up to rounding.
+    /// Checks that a ceiling far above every rate does not change the margin, up to rounding.
     #[test]
     fn a_ceiling_that_no_state_reaches_changes_nothing() {
         for antennas in [1, 8, 64] {
@@ -289,8 +290,8 @@ mod tests {
         }
     }
 
-    /// `b(u)` under a ceiling: decreasing, convex and flat at its end, over wide ranges of classes and ceilings, with a
-    /// table that is as accurate as without.
+    /// Checks that `b(u)` under a ceiling is decreasing, convex and flat at its end, over wide ranges of classes and
+    /// ceilings, and that its table is as accurate as without a ceiling.
     #[test]
     fn the_required_bandwidth_is_convex_and_becomes_flat() {
         let paper = ServiceClass::default();
@@ -359,7 +360,7 @@ mod tests {
         });
     }
 
-    /// Responses of the exact form are the inverse of the price, and clamped at the end of the curve.
+    /// Checks that responses of the exact form are the inverse of the price and are clamped at the end of the curve.
     #[test]
     fn the_response_inverts_the_price() {
         for (antennas, most) in [(1, 7.4063), (8, 7.4063), (8, 1.0), (64, 20.0)] {
@@ -381,7 +382,7 @@ mod tests {
         }
     }
 
-    /// Every sample is on one side of the kink, exactly.
+    /// Checks that every sample is on exactly one side of the kink.
     #[test]
     fn samples_are_limited_one_by_one() {
         let service = ServiceClass::default();

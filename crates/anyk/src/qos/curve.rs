@@ -9,8 +9,8 @@ use crate::qos::required_bandwidth::Response;
 use crate::qos::{BandwidthTable, Qos, RequiredBandwidth, ServiceClass};
 use crate::tolerance;
 
-/// Required bandwidth `b(u)` of one class: from a table, or exact if a table is not worth building or not accurate
-/// enough.
+/// Required bandwidth `b(u)` of one class: from a table, or computed exactly if a table would not save time or is not
+/// accurate enough.
 #[derive(Debug, Clone)]
 pub(crate) enum Curve {
     Table(Arc<BandwidthTable>),
@@ -65,7 +65,7 @@ impl Curve {
     }
 
     /// Returns `ln(u/u_min − 1)` at a price of power, and its derivative with respect to `ln price`. `near` holds the
-    /// last response of the exact form, which is the next first guess.
+    /// last response of the exact form, which is the first guess for the next one.
     #[inline]
     pub(crate) fn respond(&self, ln_price: f64, near: &mut Option<Response>) -> (f64, f64) {
         match self {
@@ -99,7 +99,7 @@ impl Curve {
 const MANY_CLASSES: usize = 32;
 /// Number of users from which a table saves time.
 const TABLE_USERS: usize = 128;
-/// Maximum number of tables in memory, 25 kB each. At this number, all are dropped.
+/// Maximum number of tables in memory, 25 kB each. A further table replaces all of them.
 const MAX_TABLES: usize = 4096;
 
 /// Tables by service class. A class can have tables for several cells, because cells may alternate in a stream.

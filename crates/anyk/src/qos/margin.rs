@@ -71,9 +71,9 @@ pub struct Qos {
 }
 
 impl Qos {
-    /// Builds the constraint of `service` in a cell with the bound `D/T_f` on the queueing delay in frames, the
-    /// transmission time `τ` in s, the noise density `N_0` in W/Hz and this fading, without a largest spectral
-    /// efficiency.
+    /// Builds the constraint of `service` in a cell without a largest spectral efficiency. The cell has the bound
+    /// `D/T_f` on the queueing delay in frames, the transmission time `τ` in s, the noise density `N_0` in W/Hz, and
+    /// the given fading.
     pub(crate) fn new(
         service: ServiceClass,
         delay_frames: f64,
@@ -129,64 +129,64 @@ impl Qos {
         self
     }
 
-    /// Largest spectral efficiency in a fading state, bit/s/Hz; `None` if there is no limit.
+    /// Returns the largest spectral efficiency in a fading state, bit/s/Hz; `None` if there is no limit.
     pub fn max_spectral_efficiency(&self) -> Option<f64> {
         self.ceiling.as_ref().map(|ceiling| ceiling.bits)
     }
 
-    /// Largest rate in a fading state, nats for each channel use; infinite if there is no limit.
+    /// Returns the largest rate in a fading state, nats for each channel use; infinite if there is no limit.
     pub(crate) fn max_nats(&self) -> f64 {
         self.ceiling.as_ref().map_or(f64::INFINITY, |ceiling| ceiling.nats)
     }
 
-    /// Spectral efficiency that the service needs over a bandwidth, bit/s/Hz: `μS^E/(τB)`.
+    /// Returns the spectral efficiency that the service needs over a bandwidth, bit/s/Hz: `μS^E/(τB)`.
     pub fn spectral_efficiency(&self, bandwidth_hz: f64) -> f64 {
         self.service.packet_bits * self.effective_bandwidth / self.channel_uses(bandwidth_hz)
     }
 
-    /// Channel uses in a frame, `τB`.
+    /// Returns the channel uses in a frame, `τB`.
     pub fn channel_uses(&self, bandwidth_hz: f64) -> f64 {
         self.transmission_s * bandwidth_hz
     }
 
-    /// Logarithm of the channel uses below which no power meets the QoS, `ln(θS^E/(κη))`; `None` without a largest
-    /// spectral efficiency.
+    /// Returns the logarithm of the channel uses below which no power meets the QoS, `ln(θS^E/(κη))`; `None` without a
+    /// largest spectral efficiency.
     pub(crate) fn ln_least_uses(&self) -> Option<f64> {
         let ceiling = self.ceiling.as_ref()?;
         Some((self.demand / (self.kappa * ceiling.nats)).ln())
     }
 
-    /// `θS^E`, the margin that is missing without any rate.
+    /// Returns `θS^E`, the margin that is missing at a rate of 0.
     pub(crate) fn demand(&self) -> f64 {
         self.demand
     }
 
-    /// Quadrature of the fading distribution.
+    /// Returns the quadrature of the fading distribution.
     pub fn fading(&self) -> &FadingQuadrature {
         &self.fading
     }
 
-    /// Service class.
+    /// Returns the service class.
     pub fn service(&self) -> ServiceClass {
         self.service
     }
 
-    /// QoS exponent `θ`, 1/packet.
+    /// Returns the QoS exponent `θ`, 1/packet.
     pub fn theta(&self) -> f64 {
         self.theta
     }
 
-    /// Effective bandwidth `S^E`, packets/frame.
+    /// Returns the effective bandwidth `S^E`, packets/frame.
     pub fn effective_bandwidth(&self) -> f64 {
         self.effective_bandwidth
     }
 
-    /// Exponent per channel use, `κ = θ/(μ ln 2)`.
+    /// Returns the exponent per channel use, `κ = θ/(μ ln 2)`.
     pub(crate) fn kappa(&self) -> f64 {
         self.kappa
     }
 
-    /// Factor `κq` of the finite-blocklength back-off `κq√z`.
+    /// Returns the factor `κq` of the finite-blocklength back-off `κq√z`.
     pub(crate) fn back_off_rate(&self) -> f64 {
         self.kappa * self.quantile
     }
@@ -244,12 +244,12 @@ impl Qos {
         )
     }
 
-    /// Difference between `ln v` and `ln u`, `ln(τ/N_0)`.
+    /// Returns the difference between `ln v` and `ln u`, `ln(τ/N_0)`.
     pub(crate) fn ln_energy_scale(&self) -> f64 {
         (self.transmission_s / self.noise_w_hz).ln()
     }
 
-    /// Difference between `ln z` and `ln B`, `ln τ`.
+    /// Returns the difference between `ln z` and `ln B`, `ln τ`.
     pub(crate) fn ln_uses_scale(&self) -> f64 {
         self.transmission_s.ln()
     }

@@ -1,9 +1,9 @@
 //! Required bandwidth `b(u)`: the smallest bandwidth that meets the QoS at the received power `u = αP`.
 //!
 //! For a fixed `u`, more bandwidth first helps and then hurts, because the same energy is spread over more channel
-//! uses, each with its own finite-blocklength penalty. The margin `M(z, v)` of [`Qos`] therefore has a maximum over
-//! `z`. If this maximum is 0, the two roots of `M` coincide. This point is called the **fold**; it has the smallest
-//! received power that any bandwidth can serve.
+//! uses, and each adds a finite-blocklength penalty. The margin `M(z, v)` of [`Qos`] therefore has a maximum over `z`.
+//! If this maximum is 0, the two roots of `M` coincide. This point is called the **fold**. Its received power is the
+//! smallest that any bandwidth can serve.
 //!
 //! ```text
 //!      b │╲                       b(u) ends at (u_min, b_fold) with a vertical tangent:
@@ -42,14 +42,14 @@ pub struct RequiredBandwidth {
     flat: Option<Flat>,
 }
 
-/// End of a curve, above which more power saves no bandwidth.
+/// End of a curve: beyond it, more power saves no bandwidth.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Flat {
-    /// `ln(u/u_min)` at the end.
+    /// Value of `ln(u/u_min)` at the end.
     pub(crate) rise: f64,
-    /// `ln z` there and above, at most [`SATURATED`] over its limit.
+    /// Value of `ln z` at the end and beyond, at most [`SATURATED`] above its limit.
     ln_z: f64,
-    /// Elasticity `−d ln z/d ln v` there; above it is 0.
+    /// Elasticity `−d ln z/d ln v` at the end; beyond the end it is 0.
     elasticity: f64,
 }
 
@@ -70,7 +70,7 @@ pub struct BandwidthPoint {
     pub slope_hz_per_w: f64,
 }
 
-/// A received power that no bandwidth can serve.
+/// Received power that no bandwidth can serve.
 #[derive(Debug, Clone, Copy, PartialEq, Error)]
 #[error(
     "no bandwidth meets the QoS at a received power of {received_w:e} W; the least that can be \
@@ -90,7 +90,7 @@ pub(crate) struct Point {
     pub(crate) ln_z: f64,
 }
 
-/// A user's response to a price of power: the point of the curve `b(u)` whose slope matches the price.
+/// Response of a user to a price of power: the point of the curve `b(u)` whose slope matches the price.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Response {
     /// Point on the curve.
@@ -116,7 +116,7 @@ impl RequiredBandwidth {
     /// Finds the end of the curve, if there is one.
     fn find_flat(&self) -> Option<Flat> {
         let least = self.qos.ln_least_uses()?;
-        // M grows by θS^E where ln z grows by 1, once all states have the largest rate.
+        // Once all states have the largest rate, M grows by θS^E per unit of ln z.
         let is_flat = |rise: f64| {
             let margin = self.qos.margin_normalised(self.fold.ln_v + rise, least);
             margin.value >= -SATURATED * self.qos.demand()
@@ -133,28 +133,28 @@ impl RequiredBandwidth {
         Some(Flat { rise: high, ln_z, elasticity: margin.by_received / margin.by_bandwidth })
     }
 
-    /// The end of the curve; `None` if more power always saves bandwidth.
+    /// Returns the end of the curve; `None` if more power always saves bandwidth.
     pub(crate) fn flat(&self) -> Option<Flat> {
         self.flat
     }
 
-    /// Logarithm of the minimum number of channel uses at any power; negative infinity without a largest spectral
-    /// efficiency.
+    /// Returns the logarithm of the minimum number of channel uses at any power; negative infinity without a largest
+    /// spectral efficiency.
     pub(crate) fn ln_least_uses(&self) -> f64 {
         self.qos.ln_least_uses().unwrap_or(f64::NEG_INFINITY)
     }
 
-    /// QoS constraint that the bandwidth meets.
+    /// Returns the QoS constraint that the bandwidth meets.
     pub fn qos(&self) -> &Qos {
         &self.qos
     }
 
-    /// Smallest received power `u_min` that some bandwidth can serve, W.
+    /// Returns the smallest received power `u_min` that some bandwidth can serve, W.
     pub fn min_received_w(&self) -> f64 {
         (self.fold.ln_v - self.qos.ln_energy_scale()).exp()
     }
 
-    /// Bandwidth at the smallest received power, Hz; the largest value of `b`.
+    /// Returns the bandwidth at the smallest received power, Hz; the largest value of `b`.
     pub fn max_bandwidth_hz(&self) -> f64 {
         (self.fold.ln_z - self.qos.ln_uses_scale()).exp()
     }
@@ -178,7 +178,7 @@ impl RequiredBandwidth {
     /// Returns `ln z` and the elasticity `−d ln z/d ln v` at `ln v` and `rise = ln(u/u_min)`.
     fn curve(&self, ln_v: f64, rise: f64) -> (f64, f64) {
         if let Some(flat) = self.flat.filter(|flat| rise >= flat.rise) {
-            // At the end of the curve, up to rounding, the slope is that of the curve.
+            // At the end of the curve, up to rounding, use the slope of the curve.
             let at_end = rise <= flat.rise * (1.0 + CORNER);
             return (flat.ln_z, if at_end { flat.elasticity } else { 0.0 });
         }
@@ -214,14 +214,15 @@ impl RequiredBandwidth {
         (ln_z, margin.unwrap_or_else(|| self.qos.margin_normalised(ln_v, ln_z)))
     }
 
-    /// Returns whether it is proved that no bandwidth above that of the fold can serve a received power below `u_min`.
+    /// Returns whether it is proved that no bandwidth wider than that of the fold can serve a received power below
+    /// `u_min`.
     pub(crate) fn fold_is_least(&self) -> bool {
         self.qos.is_outside(Line::through(self.fold, 0.0), Side::Wider)
     }
 
     /// Bounds the relative difference in bandwidth between a point of the curve and the cheapest point that meets the
     /// QoS. The point is given by `rise = ln(u/u_min)` and `ln_z`, and the price of power is `e^ln_price` in the
-    /// normalized unit `−dz/dv`. Infinite if there is no proof.
+    /// normalized unit `−dz/dv`. Returns infinity if there is no proof.
     #[cold]
     pub(crate) fn distance_at(&self, rise: f64, ln_z: f64, ln_price: f64) -> f64 {
         let point = Point { ln_v: self.fold.ln_v + rise, ln_z };
@@ -290,7 +291,7 @@ impl RequiredBandwidth {
         Response { point, ln_excess, slope: slope / -(-rise).exp_m1() }
     }
 
-    /// The response if there is a largest spectral efficiency. Channel uses hardly change along the flat part of the
+    /// Computes the response under a largest spectral efficiency. Channel uses hardly change along the flat part of the
     /// curve, so the search is over `ln w`, `w = √ln(u/u_min)`.
     fn respond_under_ceiling(&self, ln_price: f64, near: Option<&Response>) -> Response {
         let mut ln_z = near.map(|response| response.point.ln_z);
@@ -320,11 +321,11 @@ impl RequiredBandwidth {
         let rise = (2.0 * ln_w).exp();
         let ln_excess = rise.exp_m1().ln();
         if ln_price > price && ln_w <= nearest {
-            // The excess falls with the square of the price there.
+            // Near the fold, the excess falls as 1/price².
             let ln_excess = ln_excess - 2.0 * (ln_price - price);
             return Response { point, ln_excess, slope: -2.0 };
         }
-        // No user answers a lower price with more power than at the end.
+        // At a lower price, no user takes more power than at the end.
         let is_end = ln_price < price && ln_w >= end;
         let by_rise = 2.0 * rise / -(-rise).exp_m1();
         Response { point, ln_excess, slope: if is_end { 0.0 } else { by_rise / price_slope } }
@@ -346,7 +347,7 @@ impl Line {
     }
 }
 
-/// A direction along a line.
+/// Direction along a line.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Side {
     /// Less bandwidth, more power.
@@ -454,7 +455,7 @@ fn fold(qos: &Qos) -> Point {
         ln_v = Some(energy);
         (energy, qos.margin_normalised(energy, ln_z).by_bandwidth)
     };
-    // Under a ceiling there is no curve below the least bandwidth, and M rises at it.
+    // Under a ceiling, the curve does not exist below the minimum bandwidth, and M increases at this bandwidth.
     let end = qos.ln_least_uses().map_or(f64::NEG_INFINITY, |least| least + ABOVE_LEAST_USES);
     let mut here = (-qos.kappa().ln()).max(end);
     let rising = slope_at(here).1 > 0.0;
@@ -543,11 +544,11 @@ mod tests {
 
     #[test]
     fn the_walk_along_a_line_misses_nothing() {
-        // Convex: no tangent cuts the curve, and all are proved not to.
+        // For a convex curve, no tangent cuts the curve, and this is proved for all tangents.
         for law in ["rayleigh", "mixture:share=0.1,loss_db=40", "shadowed:sigma_db=8"] {
             assert_eq!(tangents(&exact(law, ServiceClass::default())), (0, 0), "{law}");
         }
-        // Not convex: some tangents cut the curve, and some are proved not to.
+        // If the curve is not convex, some tangents cut it, and for some others it is proved that they do not.
         let tiny = ServiceClass { epsilon: 1.6e-6, packet_bits: 2.0, arrival_rate: 0.0012 };
         let (cut, unknown) = tangents(&exact("mixture:share=0.001,loss_db=40", tiny));
         assert!(cut > 0 && unknown < 39, "{cut} {unknown}");

@@ -119,10 +119,10 @@ fn json_forms() {
         assert_eq!(expected(&text), both, "{text}");
     }
     for (text, words) in [
-        ("[]", "there is no instance"),
-        ("[[]]", "there is no link"),
-        ("[[[]]]", "there is no link"),
-        ("[[[1]],[[]]]", "instance 1: there is no link"),
+        ("[]", "the list of matrices is empty"),
+        ("[[]]", "the gain matrix is empty"),
+        ("[[[]]]", "the gain matrix is empty"),
+        ("[[[1]],[[]]]", "instance 1: the gain matrix is empty"),
         ("[1,2]", "invalid type"),
         ("[[1,2]]", "1 rows of 2 gains"),
         ("[[1],[2]]", "more rows than the 1 columns"),

@@ -300,7 +300,7 @@ fn every_parameter_that_data_give_is_applied() {
                     }
                     let why = answer(&mut solver, text, &name).unwrap_err();
                     let at = ["users: user 2", "users: line 3"][place];
-                    let to_do = "it is a parameter of the whole cell; give it once for the cell, or the same to all";
+                    let to_do = "it is a parameter of the whole cell; set it once for the cell, or give all users";
                     assert!(why.starts_with(at) && why.contains(to_do), "{told}: {why}");
                     assert!(why.contains(&format!("{name} is ")), "{told}: {why}");
                     // With the option, the user repeats the value in effect.
@@ -586,24 +586,27 @@ fn sections_and_fields_agree() {
     for (fields, says) in [
         (
             r#""frame":{"frame_ms":0.125},"frame_ms":0.2"#,
-            "frame_ms is 0.2, expected frame.frame_ms 0.125 as the file says elsewhere",
+            "frame_ms is 0.2, expected frame.frame_ms 0.125, as elsewhere in the file",
         ),
         (
             r#""frame":{"frame_ms":5,"frame_ms":0.1}"#,
-            "frame.frame_ms is 0.1, expected 5 as the file says elsewhere",
+            "frame.frame_ms is 0.1, expected 5, as elsewhere in the file",
         ),
-        (r#""frame_ms":[0.1]"#, "frame_ms is [0.1], expected a number, since it sets a parameter"),
+        (
+            r#""frame_ms":[0.1]"#,
+            "frame_ms is [0.1], expected a number; this field is a parameter of the problem",
+        ),
         (
             r#""frame_ms":"long""#,
-            "frame_ms is \"long\", expected a number, since it sets a parameter",
+            "frame_ms is \"long\", expected a number; this field is a parameter of the problem",
         ),
         (
             r#""max_power_dbm":40,"max_power_w":20"#,
-            "max_power_w is 20, expected max_power_dbm 40 as the file says elsewhere",
+            "max_power_w is 20, expected max_power_dbm 40, as elsewhere in the file",
         ),
         (
             r#""path_loss.model":7"#,
-            "path_loss.model is 7, expected a name, since it sets a parameter",
+            "path_loss.model is 7, expected a name; this field is a parameter of the problem",
         ),
         (
             r#""path_loss":{"model":"cost231"}"#,
@@ -617,7 +620,7 @@ fn sections_and_fields_agree() {
     }
     let both = r#"{"max_power_dbm":40,"users":[{"distance_m":60,"max_power_dbm":41}]}"#;
     let why = answer(&mut usual, both, "").unwrap_err();
-    assert!(why.contains("max_power_dbm is 41, expected 40 as the file says elsewhere"), "{why}");
+    assert!(why.contains("max_power_dbm is 41, expected 40, as elsewhere in the file"), "{why}");
     let two = r#"{"users":[{"id":"a","distance_m":60,"antennas":8},{"id":"b","distance_m":60,"antennas":4}]}"#;
     let why = answer(&mut usual, two, "").unwrap_err();
     assert!(
@@ -717,8 +720,7 @@ fn a_rejected_parameter_is_told_with_its_place_its_value_and_what_to_do() {
         let mut solver = solver(named(problem).unwrap(), &Options::default()).unwrap();
         answer(&mut solver, text, "").unwrap_err()
     };
-    let of_cell =
-        "it is a parameter of the whole cell; give it once for the cell, or the same to all users";
+    let of_cell = "it is a parameter of the whole cell; set it once for the cell, or give all users the same value";
     let users = r#""users":[{"id":"a","distance_m":60},{"distance_m":90}]"#;
     assert_eq!(
         told("urllc", &format!(r#"{{"cell":"x","max_power_dbm":500,{users}}}"#)),
@@ -738,11 +740,11 @@ fn a_rejected_parameter_is_told_with_its_place_its_value_and_what_to_do() {
     }
     assert_eq!(
         told("urllc", &format!(r#"{{"cell":"x","max_power_w":0,{users}}}"#)),
-        "users: cell \"x\": max_power_w is 0, expected a positive number, since it sets a parameter"
+        "users: cell \"x\": max_power_w is 0, expected a positive number; this field is a parameter of the problem"
     );
     assert_eq!(
         told("urllc", &format!(r#"{{{users}}} {{"antennas":[4],{users}}}"#)),
-        "users: cell 2: antennas is [4], expected a number, since it sets a parameter"
+        "users: cell 2: antennas is [4], expected a number; this field is a parameter of the problem"
     );
     assert_eq!(
         told(

@@ -5,7 +5,7 @@
 ==========================  ==========================================================================
 :class:`EquivariantLayer`   permutation-equivariant layer with mean, sum or max;
                             :class:`EquivariantNetwork` stacks several
-:class:`Softmax`            amounts that sum to a budget and fall as 1/K, as do those of
+:class:`Softmax`            amounts that sum to a budget and scale as 1/K, as do those of
                             :class:`SumNormalisation`
 :class:`Pretrained`         outputs times a pre-trained function of the number of users
 :class:`PriceLayer`         amounts that sum to a budget, with one price and a :class:`PriceResponse`

@@ -15,7 +15,7 @@ def checked(mask: Tensor | None, shape: torch.Size, name: str) -> Tensor | None:
     if mask is None:
         return None
     if mask.dtype != torch.bool:
-        raise TypeError(f"the mask is {mask.dtype}, expected torch.bool: True where there is a user")
+        raise TypeError(f"the mask is {mask.dtype}, expected torch.bool, with True for users")
     if mask.shape != shape:
         raise ValueError(f"the mask has shape {tuple(mask.shape)}, expected {tuple(shape)}, that of {name}")
     return mask

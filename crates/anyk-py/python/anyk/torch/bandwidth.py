@@ -13,7 +13,7 @@ from torch.autograd.function import once_differentiable
 import anyk
 from anyk.torch import _masks
 
-# Smallest relative distance from u_min at which b is evaluated. At u_min itself, its tangent is vertical.
+# Smallest relative distance from u_min at which b is evaluated. At u_min, the tangent of b is vertical.
 _NEAREST = 1e-12
 
 
@@ -46,12 +46,12 @@ class _Required(torch.autograd.Function):
 class RequiredBandwidth(nn.Module):
     """Minimum bandwidth ``b(u)`` that meets the QoS at a received power ``u = αP``.
 
-    It is rounded up as in ``anyk.required_bandwidth`` and differentiable once. ``b`` is decreasing and convex, and
-    has a vertical tangent at ``u_min``, the smallest received power that some bandwidth can serve. Below ``u_min``
-    the module returns ``b(u_min)`` with gradient 0; :meth:`serves` distinguishes the two cases.
+    The result is rounded up as in ``anyk.required_bandwidth`` and is differentiable once. ``b`` is decreasing and
+    convex, and has a vertical tangent at ``u_min``, the smallest received power that some bandwidth can serve. Below
+    ``u_min``, the module returns ``b(u_min)`` with gradient 0; :meth:`serves` distinguishes the two cases.
 
-    The feasibility check notices a power that was rounded to single precision. To check allocations, compute them in
-    double precision from the offsets of the price layer onwards.
+    A power that was rounded to single precision can fail the feasibility check. If you want to check allocations,
+    compute them in double precision from the offsets of the price layer onwards.
 
     Parameters
     ----------

@@ -27,7 +27,7 @@ ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
 
 
 def activation(function: Activation) -> Callable[[Tensor], Tensor]:
-    """Return the activation with a name; return a function unchanged."""
+    """Return the activation that has the given name; a function is returned unchanged."""
     if callable(function):
         return function
     if function not in ACTIVATIONS:
@@ -37,7 +37,7 @@ def activation(function: Activation) -> Callable[[Tensor], Tensor]:
 
 
 def aggregate(features: Tensor, aggregator: Aggregator, mask: Tensor | None = None) -> Tensor:
-    """Aggregate the features of all other users, for each user k, in O(K).
+    """Aggregate, for each user k, the features of all other users in O(K) operations.
 
     * ``mean``: ``(1/K)·Σ_{j≠k} h_j``, divided by K rather than K − 1, as in the paper
     * ``sum``: ``Σ_{j≠k} h_j``
@@ -172,7 +172,7 @@ _activation = activation
 
 
 class EquivariantNetwork(nn.Module):
-    """Stack of :class:`EquivariantLayer`.
+    """Network of several :class:`EquivariantLayer` in sequence.
 
     Parameters
     ----------

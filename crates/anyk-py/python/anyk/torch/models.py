@@ -128,7 +128,7 @@ class UrllcGnn(UrllcModel):
 
 
 class PricePolicy(UrllcModel):
-    """Price policy: powers from each user's learned response to one price, bandwidths that the received powers require.
+    """Price policy: powers from each user's learned response to one price, and the bandwidths that they require.
 
     All users have the service class of the model.
     """
@@ -204,7 +204,8 @@ def from_model(model: str | os.PathLike[str] | anyk.Model, *, dtype: torch.dtype
     Raises
     ------
     ValueError
-        If the file is damaged, or the model is of another problem or method.
+        If the file is damaged, or the model is not a ``price`` (known fading distribution), ``p-gnn`` or ``m-gnn``
+        model for ``urllc``.
 
     Examples
     --------

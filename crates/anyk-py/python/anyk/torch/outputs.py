@@ -28,7 +28,8 @@ def _shares(logits: Tensor, mask: Tensor | None) -> Tensor:
 class Softmax(nn.Module):
     """Softmax ``y_k = X·e^{o_k} / Σ_j e^{o_j}`` (paper, eq. (P-case2-equi)).
 
-    The amounts sum to the budget X and fall as 1/K. The split keeps the shape of the training size.
+    The amounts sum to the budget X and scale as 1/K. The ratios between the amounts of two users stay those of the
+    training size.
 
     Parameters
     ----------

@@ -28,14 +28,15 @@ class PriceLayer(nn.Module):
     ``x_k = m_k + s_k·e^{ψ(ln ν + o_k)}`` with the price ``ν`` such that ``Σ_k x_k = X``.
 
     ``ψ`` is a strictly decreasing response that all users share, ``o_k`` is the offset of a user, ``m_k ≥ 0`` its
-    minimum amount, ``s_k > 0`` the unit of the rest, and ``X`` the budget. The optimum of ``min Σ_k c(x_k)`` under a
-    budget has this form (KKT conditions). ``ψ`` does not depend on ``K``, so a response that was learned with ten
-    users holds with a thousand. A softmax keeps the *shape* of the split instead.
+    minimum amount, ``s_k > 0`` the unit of the amount above it, and ``X`` the budget. The optimum of
+    ``min Σ_k c(x_k)`` under a budget has this form (KKT conditions). ``ψ`` does not depend on ``K``, so a response that
+    was learned with ten users also applies to a thousand. With a softmax, in contrast, the *ratios* between the amounts
+    of two users stay those of the training size.
 
     **Gradient.** Newton's method within a bracket finds the price without gradients. One more Newton step, along
     fixed tangents, runs with gradients. It does not move the price, and its derivative is that of the implicit
     function theorem, ``dν = −(∂F/∂ν)⁻¹ dF``. With this step, unlike with an ``autograd.Function``, autograd finds the
-    parameters of any module ``ψ`` by itself. First derivatives are exact; the layer does not offer second
+    parameters of any module ``ψ`` by itself. First derivatives are exact; the layer does not support second
     derivatives.
 
     The search and the split use double precision for every dtype of the inputs (single precision on devices without
@@ -266,7 +267,7 @@ def _check_inputs(o: Tensor, m: Tensor, s: Tensor, slack: Tensor, total: Tensor)
     needed, budget = m[cell].sum().item(), total[cell].item()
     raise ValueError(
         f"the minimum amounts{of_cell} sum to {needed:.6g}, expected less than the budget, which is {budget:.6g}: "
-        f"leave users out, or raise it by more than {needed - budget:.6g}"
+        f"leave users out, or raise the budget by more than {needed - budget:.6g}"
     )
 
 

@@ -29,8 +29,9 @@ class Terms:
         constraint has a limit, use ``value/limit − 1``.
 
     multiplier
-        Multipliers before the softplus, with the shape of the violation or one that broadcasts to it. From a network of
-        the users' features, they enforce a constraint for each user; from :class:`Multipliers`, on average.
+        Multipliers before the softplus, with the shape of the violation or one that broadcasts to it. Multipliers from
+        a network of the users' features enforce a constraint for each user; those of :class:`Multipliers` enforce it on
+        average.
 
     mask
         Boolean with the shape of the violation, True for users.
@@ -76,7 +77,7 @@ class Record:
 
 
 class Diverged(RuntimeError):
-    """Training run whose objective or violation became NaN or infinite."""
+    """Error of a training run whose objective or violation became NaN or infinite."""
 
 
 class Multipliers(nn.Module):
@@ -108,8 +109,9 @@ class PrimalDual(Generic[Batch]):
 
     ``L = mean over cells of ( f + Σ_k λ_k·g_k )``,  ``λ = softplus(multiplier) ≥ 0``.
 
-    Each step takes a batch, moves the policy down and the multipliers up (paper, Algorithm 1). Both use Adam without
-    its first moment, which would make policy and multipliers oscillate. The learning rates follow a cosine.
+    Each step takes a batch, lowers the Lagrangian with the policy and raises it with the multipliers (paper, Algorithm
+    1). Both use Adam without its first moment, which would make policy and multipliers oscillate. The learning rates
+    follow a cosine.
 
     Parameters
     ----------
@@ -130,13 +132,13 @@ class PrimalDual(Generic[Batch]):
 
     tightening
         Share of the limit that the training allows, ``value/limit ≤ tightening``, so that the constraint also holds for
-        draws outside the training. The paper trains with ``ε_D = 0.6·ε``. 1 keeps the limit.
+        draws that the training did not use. The paper trains with ``ε_D = 0.6·ε``. With 1, the limit is unchanged.
 
     seed
         Seed of the generator for the batches.
 
     callbacks
-        Functions that are called with every :class:`Record`; one that returns True ends the training.
+        Functions that are called with every :class:`Record`. If one of them returns True, the training ends.
 
     record_every
         Number of steps between two records.
@@ -224,7 +226,7 @@ class PrimalDual(Generic[Batch]):
         multiplier: Tensor | None = None
         if violation is not None:
             if terms.multiplier is None:
-                raise ValueError("the terms have a violation and no multiplier, expected both")
+                raise ValueError("the terms have a violation but no multiplier, expected both")
             mask = _masks.checked(terms.mask, violation.shape, "the violation")
             # Masked entries have no violation, multiplier 0 and no gradient.
             violation = _masks.filled(violation, mask)

@@ -9,12 +9,12 @@ from torch import Tensor, nn
 
 #: Number of kinks in the response of the price policy.
 UNITS = 8
-# Scale of the kinks' positions, so that a step of the optimizer moves positions and heights by similar amounts.
+# Scale of the kinks' positions, so that one step of the optimizer changes positions and heights by similar amounts.
 _SPREAD = 4.0
 
 
 class PriceResponse(nn.Module):
-    """Strictly decreasing response to the logarithm of a price.
+    """Strictly decreasing response of one user to the logarithm of a price.
 
     ``ψ(t) = c − s·t − Σ_j h_j·√((t − m_j)² + d_j²)`` with ``s = e^σ + Σ_j |h_j|``.
 
@@ -53,7 +53,10 @@ class PriceResponse(nn.Module):
     ) -> None:
         super().__init__()
         if context < 0 or hidden < 1 or units < 0:
-            raise ValueError(f"context, hidden, units are {context}, {hidden}, {units}, expected ≥ 0, ≥ 1, ≥ 0")
+            raise ValueError(
+                f"context is {context}, hidden is {hidden} and units is {units}; expected context ≥ 0, hidden ≥ 1 and "
+                f"units ≥ 0"
+            )
         self.context = context
         self.units = units
         self.outputs = nn.Parameter(torch.empty(2 + 3 * units, device=device, dtype=dtype))

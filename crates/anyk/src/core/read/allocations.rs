@@ -1,4 +1,4 @@
-//! Reader of allocations from outside that are judged: JSON in the form of answers, or CSV.
+//! Reader of allocations to judge that AnyK did not compute: JSON in the form of answers, or CSV.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt;
@@ -34,7 +34,7 @@ pub struct Allotment {
 /// Amounts of one user.
 #[derive(Debug, Clone, Default, PartialEq)]
 struct Allotted {
-    /// Id of the user; without one, the user is given by its index.
+    /// Id of the user; `None` if the index identifies the user.
     id: Option<String>,
     /// Values by index of the amount.
     amounts: Vec<Option<f64>>,
@@ -60,7 +60,7 @@ fn once<E: serde::de::Error>(seen: &mut Vec<&'static str>, key: &'static str) ->
     Ok(())
 }
 
-/// Unquoted text of a name, or the digits of a number.
+/// Returns the unquoted text of a name, or the digits of a number.
 fn name(raw: &RawValue) -> String {
     serde_json::from_str(raw.get()).unwrap_or_else(|_| raw.get().to_owned())
 }
@@ -85,7 +85,7 @@ fn format_of(about: &About) -> String {
     )
 }
 
-/// Number of a field, which may be null.
+/// Visitor of a number, which may be null, in the field with this name.
 struct Number<'a>(&'a str);
 
 impl<'de> DeserializeSeed<'de> for Number<'_> {
@@ -98,7 +98,7 @@ impl<'de> DeserializeSeed<'de> for Number<'_> {
     }
 }
 
-/// Numbers in lists of any depth, concatenated.
+/// Visitor that concatenates the numbers in lists of any depth.
 struct Flat<'a>(&'a mut Vec<f64>);
 
 impl<'de> DeserializeSeed<'de> for Flat<'_> {
@@ -198,7 +198,7 @@ impl<'de> Visitor<'de> for OneUser<'_> {
     }
 }
 
-/// Visitor of one document: an allocation, or one for each of its instances.
+/// Visitor of one document: an allocation, or one allocation for each instance of the document.
 struct Document<'a>(&'a About, &'a mut Allotment, &'a mut [Option<String>; 2]);
 
 impl<'de> DeserializeSeed<'de> for Document<'_> {
@@ -288,8 +288,8 @@ impl Allotment {
     pub fn of_json(about: &About, input: Input<'_>) -> Result<Self, InputError> {
         let format = format_of(about);
         let text = decode(input.bytes, input.name, &format)?;
-        // Each user or instance is an object; an empty one takes three bytes of text, and much more memory when
-        // parsed.
+        // Each user or instance is an object. An empty object takes three bytes of text, but much more memory
+        // when parsed.
         let objects = text.bytes().filter(|&byte| byte == b'{').count();
         if objects > MOST_USERS {
             let message = format!("there are {objects} objects, expected at most {MOST_USERS}");
@@ -305,7 +305,7 @@ impl Allotment {
         let place = format!("line {}", input.lines + 1);
         let none = found.users.is_empty() && found.arrays.is_empty();
         let [status, error] = said;
-        // `solve` and `allocate` write this for a cell that they could not read or serve.
+        // `solve` and `allocate` write a reason for a cell that they could not read or serve.
         if !found.has_amounts() {
             let error = error.filter(|why| !why.trim().is_empty());
             let infeasible = status.filter(|status| status == INFEASIBLE);
@@ -326,8 +326,8 @@ impl Allotment {
         of_all || !self.arrays.is_empty() || self.users.iter().any(|user| is_some(&user.amounts))
     }
 
-    /// Reads a table with one line for each user or link, and with the cell and instance of the line. Returns the
-    /// allocation of each cell with the number of its first line.
+    /// Reads a table with one line for each user or link; columns contain the cell and the instance of the line.
+    /// Returns the allocation of each cell with the number of the cell's first line.
     fn all_of_csv(about: &About, bytes: &[u8], file: &str) -> Result<Vec<(u64, Self)>, InputError> {
         let format = format_of(about);
         let text = decode(bytes, file, &format)?;
@@ -336,7 +336,7 @@ impl Allotment {
         let header = rows.headers().map_err(unread)?.clone();
         each_once(&header).map_err(|message| InputError::at(file, "the header", message))?;
         let column = |name: &str| header.iter().position(|head| head == name);
-        // For users, AnyK does not interpret columns with these names.
+        // In tables of users, these names have no special meaning.
         let of_arrays = |name: &str| column(name).filter(|_| about.is_of_arrays());
         let (cell, id, status) = (column(CELL), column(ID), column("status"));
         let (instance, link) = (of_arrays("instance"), of_arrays("link"));
@@ -348,7 +348,7 @@ impl Allotment {
             let near = if near.is_empty() {
                 String::new()
             } else {
-                format!(" (near names: {}; units are part of names)", near.join(", "))
+                format!(" (rename {}; names include the unit)", near.join(", "))
             };
             let message = format!("the columns are {found}, expected {format}{near}");
             return Err(InputError::at(file, "the header", message));
@@ -403,7 +403,8 @@ impl Allotment {
             if is_empty {
                 continue;
             }
-            // Networks and links must be in order, from 0, so that each row belongs to its network and link.
+            // Networks and links must be in order, from 0, so that each row is assigned to the right network
+            // and link.
             let count = one.arrays.len();
             let text = field(instance).unwrap_or("0");
             let at = text.parse().ok().filter(|&at: &usize| at <= count).ok_or_else(|| {
@@ -428,7 +429,7 @@ impl Allotment {
         Ok(all)
     }
 
-    /// Returns the amounts of an instance in the order of its users; takes arrays out of the allotment. `at` is
+    /// Returns the amounts of an instance in the order of its users. Moves arrays out of the allotment. `at` is
     /// the index of the instance in its document, and `expected` the number of instances of the document.
     pub(crate) fn take(
         &mut self,
@@ -522,7 +523,7 @@ impl Allotment {
     }
 }
 
-/// Names in a header that resemble the columns of users, each with the column it resembles.
+/// Returns the names in a header that resemble columns of users, each with the column that it resembles.
 fn near_names(about: &About, header: &csv::StringRecord) -> Vec<String> {
     let known: Vec<&'static str> =
         [ID].into_iter().chain(about.amounts.iter().map(|amount| amount.name)).collect();
@@ -534,13 +535,13 @@ fn near_names(about: &About, header: &csv::StringRecord) -> Vec<String> {
             _ if known.contains(&name) => None,
             _ => slip_of(name, &known).or(known.iter().find(without_unit).copied()),
         };
-        meant.map(|meant| format!("{} is {meant}", shorten(&format!("{name:?}"))))
+        meant.map(|meant| format!("{} to {meant}", shorten(&format!("{name:?}"))))
     };
     header.iter().filter_map(near).collect()
 }
 
-/// Allocations of a file, each read when it is needed. For a file of many cells, only those read ahead are in
-/// memory.
+/// Allocations of a file, each of which is read when it is needed. If a file has many cells, only the
+/// allocations that were read ahead are in memory.
 pub struct Allotments {
     about: &'static About,
     file: String,
@@ -550,11 +551,11 @@ pub struct Allotments {
     waiting: BTreeMap<usize, Waiting>,
     by_name: HashMap<String, BTreeSet<usize>>,
     read: usize,
-    /// Error of the first allocation that cannot be read, not even its name.
+    /// Error of the first allocation of which not even the name can be read.
     broken: Option<InputError>,
     /// Names of cells that were requested.
     asked: HashMap<String, Asked>,
-    /// First name that several cells share and whose allocations are not at the indices of the cells.
+    /// First name that several cells share although their allocations are not at the indices of the cells.
     repeated: Option<String>,
     /// Whether an allocation was requested by its index.
     by_place: bool,
@@ -604,7 +605,7 @@ impl Allotments {
     ) -> io::Result<Option<Result<Allotment, InputError>>> {
         while self.read <= place && self.read_on()? {}
         let is_own = |one: &Waiting| one.name.as_deref() == cell;
-        // A file without names is read in its order.
+        // A file without names is read in order.
         let Some(cell) = cell.filter(|_| !self.by_name.is_empty()) else {
             self.by_place |= self.waiting.contains_key(&place);
             return Ok(self.remove(place));
@@ -631,8 +632,8 @@ impl Allotments {
         }
     }
 
-    /// Records the name of a cell that cannot be read, so that its allocation is not used for another cell with
-    /// that name.
+    /// Records the name of a cell that cannot be read, so that the cell's allocation is not used for another
+    /// cell with this name.
     pub fn pass(&mut self, cell: &str) {
         self.ask(cell, false);
     }
@@ -671,10 +672,10 @@ impl Allotments {
         Some(found)
     }
 
-    /// Returns the number of allocations that no cell has taken, once all cells are done. `unread` of them may
-    /// belong to cells that cannot be read, whose names are unknown; they do not count. Allocations of cells that
-    /// were not judged count. A second allocation of a judged cell is an error, as is a name of several cells
-    /// whose allocations cannot be distinguished.
+    /// Returns the number of allocations that no cell has taken after all cells are done. Up to `unread`
+    /// allocations may belong to cells that cannot be read and whose names are unknown; these do not count.
+    /// Allocations of cells that were not judged count. Returns an error if a judged cell has a second
+    /// allocation, or if several cells share a name and their allocations cannot be distinguished.
     pub fn left(&mut self, unread: usize) -> io::Result<Result<usize, InputError>> {
         if let Some(cell) = &self.repeated {
             return Ok(Err(self.repeats(cell)));
@@ -694,7 +695,9 @@ impl Allotments {
                 (None, Err(error)) if name.is_none() => return Some(error.clone()),
                 (None, _) if name.is_none() || self.by_place => {
                     let number = at + 1;
-                    format!("allocation {number} has no cell, expected one for each cell")
+                    format!(
+                        "allocation {number} has no cell, expected one allocation for each cell"
+                    )
                 }
                 _ => return None,
             };
@@ -714,7 +717,7 @@ impl Allotments {
             let Some(input) = batch.input(index, &self.file) else { continue };
             let first = input.bytes.iter().find(|byte| !byte.is_ascii_whitespace());
             let line = input.lines as u64 + 1;
-            // An invalid allocation keeps its index, so that the following ones still match their cells.
+            // An invalid allocation keeps its index, so that the following allocations still match their cells.
             let found = if input.part > 0 || matches!(first, Some(b'{' | b'[')) {
                 vec![(line, Allotment::of_json(self.about, input))]
             } else {

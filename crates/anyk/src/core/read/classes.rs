@@ -1,4 +1,4 @@
-//! Service classes by name, from a CSV file: users name their class instead of its values.
+//! Service classes from a CSV file. A user then gives the name of its class instead of the values.
 
 use std::collections::BTreeMap;
 
@@ -24,8 +24,8 @@ pub(super) struct Classes {
 }
 
 impl Classes {
-    /// Reads the classes of a file. Its columns are the name and the optional columns of users; a class has a value in
-    /// each of them.
+    /// Reads the classes of a file. The columns of the file are the name and any of the optional columns of users.
+    /// Each class needs a value in every column.
     pub(super) fn read(about: &About, bytes: &[u8], file: &str) -> Result<Self, InputError> {
         let text = decode(bytes, file, FORMAT)?;
         check_fields(text, separator(text), file)?;
@@ -50,7 +50,7 @@ impl Classes {
         Ok(Self { file: file.to_owned(), by_name })
     }
 
-    /// Returns the values of a user's class, given the JSON of its field.
+    /// Returns the values of a user's class, given the JSON value of the field with its name.
     pub(super) fn of_user(&self, json: Option<&str>) -> Result<&Values, String> {
         let names: Vec<&str> = self.by_name.keys().map(String::as_str).collect();
         let expected = || format!("one of {} from {}", shorten(&names.join(", ")), self.file);
@@ -66,7 +66,7 @@ impl Classes {
     }
 }
 
-/// Returns the columns of users in a header; `None` is the name of the class.
+/// Returns the columns of users in a header, and `None` for the column with the name of the class.
 fn heads(header: &csv::StringRecord, inputs: &[Column]) -> Result<Vec<Option<usize>>, String> {
     each_once(header)?;
     let is_of_class = |column: &&Column| column.need == Need::Optional && column.is_each();

@@ -1,8 +1,8 @@
 //! Reader of records from files. It reads users of a cell for every problem whose inputs are one number for each
 //! user. A problem with other inputs has its own reader ([`About::read`]).
 //!
-//! AnyK copies all unknown fields of a file to the answer. It rejects names that look like a typo, since a
-//! misspelled column would silently take its default.
+//! AnyK copies all unknown fields of a file to the answer. It rejects names that look like a typo, since it
+//! would silently use the default of a misspelled column.
 
 mod allocations;
 mod classes;
@@ -35,8 +35,8 @@ pub struct Reader {
     fields: Vec<&'static str>,
     /// Position of the column for each of these fields except the id.
     columns: Vec<usize>,
-    /// Names that answers use, the name of the cell first; users' fields with one of these names are renamed in
-    /// answers.
+    /// Names that answers use, starting with the name of the cell. In answers, users' fields with one of these
+    /// names are renamed.
     reserved: Vec<&'static str>,
     /// Format of a document of users for messages.
     format: String,
@@ -46,7 +46,7 @@ pub struct Reader {
     has_classes: bool,
 }
 
-/// A parameter under one of its names.
+/// Parameter under one of its names.
 #[derive(Debug, Clone)]
 pub(super) struct Named {
     pub(super) parameter: Parameter,
@@ -89,14 +89,14 @@ impl Reader {
         Self { about, parameters, fields, columns, reserved, format, classes: None, has_classes }
     }
 
-    /// Reads service classes from a CSV file. Each user must then name one in its field `class`; its own values take
-    /// precedence.
+    /// Reads service classes from a CSV file. Each user must then name a class in its field `class`. Values of the
+    /// user itself take precedence.
     pub fn with_classes(self, bytes: &[u8], file: &str) -> Result<Self, InputError> {
         let classes = Some(Classes::read(self.about, bytes, file)?);
         Ok(Self { classes, ..self })
     }
 
-    /// Problem of the records.
+    /// Returns the problem of the records.
     pub fn about(&self) -> &'static About {
         self.about
     }
@@ -108,16 +108,16 @@ impl Reader {
         read(self, input).unwrap_or_else(|error| vec![Err(error)])
     }
 
-    /// Returns whether a field has the name of a parameter of this or another problem. Next to the amounts of an
-    /// answer, it may be a result.
+    /// Returns whether a field has the name of a parameter of this or another problem. A field that may be a
+    /// result does not count if the table also contains amounts.
     pub fn is_parameter(&self, name: &str, is_beside_amounts: bool) -> bool {
         let known = self.parameter(&plain(name));
         known.is_some_and(|known| !(is_beside_amounts && known.parameter.is_result))
     }
 
-    /// Builds the record for rows of a table from arrays of the users' numbers and from fields with the names of
-    /// parameters ([`is_parameter`](Self::is_parameter)): their names, and JSON values for each row. The record
-    /// sets a parameter if all rows have equal values.
+    /// Builds the record for rows of a table. `given` contains arrays of the users' numbers. `fields` contains
+    /// the fields with the names of parameters ([`is_parameter`](Self::is_parameter)), each with a JSON value
+    /// for each row. The record sets a parameter if all rows have equal values.
     pub fn of_table(
         &self,
         rows: &[usize],
@@ -136,7 +136,7 @@ impl Reader {
             return None;
         }
         let own = self.parameters.iter().filter(|(_, named)| named.is_own);
-        // One edit leaves the start or the end unchanged, so a look at both excludes most names.
+        // One edit leaves the start or the end unchanged, so comparing both excludes most names.
         let is_near = |name: &&str| {
             let (a, b) = (plain.as_bytes(), name.as_bytes());
             b.len() > SHORTEST

@@ -21,14 +21,14 @@ impl Ids {
         self.ends.is_empty()
     }
 
-    /// Name of a user.
+    /// Returns the name of a user.
     pub fn get(&self, user: usize) -> Option<&str> {
         let end = *self.ends.get(user)?;
         let start = user.checked_sub(1).map_or(0, |before| self.ends[before]);
         self.text.get(start..end)
     }
 
-    /// All names.
+    /// Returns all names.
     pub fn iter(&self) -> impl Iterator<Item = &str> {
         (0..self.ends.len()).filter_map(|user| self.get(user))
     }
@@ -58,17 +58,17 @@ impl Place {
         Self { file: "the table".into(), label: "row ".into(), numbers, ..Self::default() }
     }
 
-    /// Number of a user: that of the row, or its position from 1.
+    /// Returns the number of a user: the number of the row, or the position of the user, counted from 1.
     pub fn number(&self, user: usize) -> u64 {
         self.numbers.get(user).copied().unwrap_or(user as u64 + 1)
     }
 
-    /// Line of a user, or of the whole record.
+    /// Returns the line of a user, or of the whole record if users have no lines.
     pub fn line_of(&self, user: usize) -> u64 {
         self.lines.get(user).copied().unwrap_or(self.line)
     }
 
-    /// Position of a user for messages: `line 3 (user "b")`, `cell 2, user 2 ("b")`.
+    /// Returns the position of a user for messages: `line 3 (user "b")`, `cell 2, user 2 ("b")`.
     pub(crate) fn of_user(&self, user: usize, id: Option<&str>) -> String {
         let (label, at) = (&self.label, self.lines.get(user).copied());
         let at = at.unwrap_or_else(|| self.number(user));
@@ -78,7 +78,7 @@ impl Place {
         format!("{label}{at}{id}")
     }
 
-    /// Returns the position with only some of the users.
+    /// Returns the position of the record that contains only the given users.
     #[must_use]
     pub(crate) fn part(&self, users: &[usize]) -> Self {
         let pick = |all: &[u64]| users.iter().filter_map(|&at| all.get(at).copied()).collect();

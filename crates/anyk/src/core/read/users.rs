@@ -285,8 +285,8 @@ impl<'a> Cell<'a> {
         Ok(())
     }
 
-    /// Rejects a user without any of the columns of which it needs one, or with two of them. This is checked at
-    /// once, since any number of users may follow.
+    /// Rejects a user that has none of the columns of which it needs one, or more than one of them. This check
+    /// runs for each user at once, since any number of users may follow.
     fn one_of(&self, numbers: &[Option<&str>]) -> Result<(), String> {
         let inputs = self.reader.about.inputs;
         let columns = self.reader.columns.iter().zip(numbers);
@@ -310,7 +310,7 @@ impl<'a> Cell<'a> {
         }
     }
 
-    /// Names the users so far by their numbers.
+    /// Names all users that were added so far by their numbers.
     fn name_until(&mut self, user: usize) {
         if self.record.ids.is_empty() {
             for before in 0..user {
@@ -350,7 +350,7 @@ impl Noted {
                 "it is a parameter of random users, and has no effect on these; remove it"
             }
             (Some(_), _) if kind.sets(&value) => {
-                "it is a parameter of the whole cell; give it once for the cell, or the same to all users"
+                "it is a parameter of the whole cell; set it once for the cell, or give all users the same value"
             }
             _ => "it is a parameter; pass it as an option",
         };
@@ -358,7 +358,8 @@ impl Noted {
     }
 }
 
-/// Sets the parameters of a cell or of all its users; those that only some users have must be in effect already.
+/// Sets the parameters of a cell or of all its users. Parameters that only some users have must already be in
+/// effect.
 fn settle(
     record: &mut Record,
     of_cell: Vec<Noted>,
@@ -393,7 +394,7 @@ fn settle(
                 };
                 let (name, value) = (shorten(name), value.shown());
                 return Err(format!(
-                    "{name} is {value}, expected {elsewhere} as the file says elsewhere"
+                    "{name} is {value}, expected {elsewhere}, as elsewhere in the file"
                 ));
             }
             Some(_) => {}
@@ -405,8 +406,8 @@ fn settle(
     Ok(())
 }
 
-/// Builds the record for rows of a table from arrays of the users' numbers and from fields with the names of
-/// parameters: their names, and JSON values for each row.
+/// Builds the record for rows of a table. `given` contains arrays of the users' numbers. `fields` contains the
+/// fields with the names of parameters, each with a JSON value for each row.
 pub(super) fn of_table(
     reader: &Reader,
     rows: &[usize],

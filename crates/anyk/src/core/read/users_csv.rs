@@ -25,7 +25,7 @@ enum Head {
     Other(Box<str>),
 }
 
-/// Cell whose rows are being read, or the error of its first invalid row.
+/// Cell whose rows are being read, or the error of the first invalid row of the cell.
 struct Open<'a> {
     /// Name of the cell, if the file has a column of names.
     extra: Extra,
@@ -92,7 +92,7 @@ pub(super) fn read(
                     users.record.place.index = cells.len();
                     users.record.place.line = line;
                     let wrong = check_cell(name).err().map(|message| {
-                        // Such a name is not repeated in full.
+                        // An invalid name is not repeated in full.
                         let name = serde_json::Value::from(shorten(name)).to_string();
                         fail(&place, message).in_cell(CellPlace { name, line })
                     });
@@ -163,8 +163,8 @@ fn push(
     cell.push(at, Fields { id, numbers, others })
 }
 
-/// Line numbers of a text. The CSV reader's own numbers omit comments and count line ends of two characters
-/// incorrectly.
+/// Line numbers of a text. The line numbers of the CSV reader omit comments, and they are wrong if line ends
+/// have two characters.
 pub(super) struct Lines<'a> {
     text: &'a [u8],
     /// Number of bytes that were counted, and the line at their end.
@@ -177,7 +177,7 @@ impl<'a> Lines<'a> {
         Self { text: text.as_bytes(), counted: 0, line: 1 }
     }
 
-    /// Line of the data at a byte position, which must not be smaller than the last one.
+    /// Returns the line of the data at a byte position, which must not be smaller than in the last call.
     pub(super) fn at(&mut self, place: u64) -> u64 {
         let mut at = usize::try_from(place).unwrap_or(usize::MAX).min(self.text.len());
         // Skips line ends and comments before the data.
@@ -208,7 +208,7 @@ pub(super) fn table(text: &str) -> csv::Reader<&[u8]> {
         .from_reader(text.as_bytes())
 }
 
-/// Rejects a header with two columns of one name, since only one of them would be read.
+/// Rejects a header in which two columns have the same name, since only one of them would be read.
 pub(super) fn each_once(header: &csv::StringRecord) -> Result<(), String> {
     let mut seen = HashSet::new();
     match header.iter().find(|name| !seen.insert(*name)) {

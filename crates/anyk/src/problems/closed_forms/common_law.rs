@@ -18,7 +18,7 @@ const UNIT_SHARE: f64 = 0.2;
 /// equal power cannot serve, gets this label, since the optimum gives it more than equal power.
 const LEAST_EFFICIENCY: f64 = 0.1;
 
-/// Unit of the networks' bandwidth outputs, Hz.
+/// Returns the unit of the networks' bandwidth outputs, Hz.
 pub(crate) fn common_unit_hz(rate_bps: f64) -> f64 {
     UNIT_SHARE * rate_bps
 }

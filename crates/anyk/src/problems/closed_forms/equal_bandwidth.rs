@@ -32,7 +32,7 @@ pub struct CommonAllocation {
 }
 
 impl EqualBandwidth {
-    /// Builds the problem for users with these gains and a rate `s_0`, bit/s, with the system's power budget.
+    /// Builds the problem for users with the given gains and a rate `s_0`, bit/s, and with the system's power budget.
     pub fn new(
         system: &System,
         rate_bps: f64,
@@ -42,17 +42,17 @@ impl EqualBandwidth {
         Ok(Self { target, max_power_w: system.max_power_w(), gains: checked_gains(gains)? })
     }
 
-    /// Rate constraint of every user.
+    /// Returns the rate constraint of every user.
     pub fn target(&self) -> &RateTarget {
         &self.target
     }
 
-    /// Power budget `P_max`, W.
+    /// Returns the power budget `P_max`, W.
     pub fn max_power_w(&self) -> f64 {
         self.max_power_w
     }
 
-    /// Gains `g_k`.
+    /// Returns the gains `g_k`.
     pub fn gains(&self) -> &[f64] {
         &self.gains
     }
@@ -63,7 +63,7 @@ impl EqualBandwidth {
         Self { gains, ..*self }
     }
 
-    /// Rate of each user, bit/s.
+    /// Returns the rate of each user, bit/s.
     pub fn rates_bps(&self, allocation: &CommonAllocation) -> Result<Vec<f64>, Invalid> {
         rates_bps(&self.target, &self.gains, &allocation.power_w, allocation.bandwidth_hz)
     }

@@ -18,7 +18,7 @@ use crate::problems::closed_forms::{
     equal_bandwidth_shares, solve_equal_bandwidth, solve_qos_power,
 };
 
-/// Distance between a policy and the closed form at one number of users; means over cells.
+/// Distance between a policy and the closed form at one number of users, as means over cells.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct ClosedFormResult {
     /// Number of users `K`.
@@ -47,7 +47,7 @@ pub struct ClosedFormResult {
 }
 
 impl ClosedFormResult {
-    /// Distance of the powers in the measure of the problem, percent.
+    /// Returns the error of the powers in the measure of the problem, percent.
     pub fn power_percent(&self) -> f64 {
         self.power_error_percent.or(self.total_variation_percent).unwrap_or(f64::NAN)
     }

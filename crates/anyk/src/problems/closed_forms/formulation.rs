@@ -24,7 +24,7 @@ impl CommonAllocation {
     }
 }
 
-/// Users whose rate is not met, beyond rounding.
+/// Returns the users whose rate is not met, beyond rounding.
 fn missed(target: &RateTarget, rates_bps: &[f64]) -> Vec<Missed> {
     let target = target.rate_bps();
     let users = rates_bps.iter().enumerate();
@@ -34,7 +34,7 @@ fn missed(target: &RateTarget, rates_bps: &[f64]) -> Vec<Missed> {
         .collect()
 }
 
-/// Logarithms `ln g` of gains.
+/// Returns the logarithms `ln g` of gains.
 fn logarithms(gains: &[f64]) -> Vec<f64> {
     gains.iter().map(|gain| gain.ln()).collect()
 }
@@ -82,7 +82,7 @@ fn report(
                     "the rate of {met:.2} % of users is met; {gap:+.3} % compared with the optimum"
                 )
             }
-            None => "the power cannot serve every user, see `anyk solve`".to_owned(),
+            None => "the power budget cannot serve every user; see `anyk solve`".to_owned(),
         }
     };
     facts.extend(&given.facts);

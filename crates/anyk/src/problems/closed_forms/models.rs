@@ -43,7 +43,7 @@ impl Normalisation {
     ];
 }
 
-/// Options of a training run, except those of the problem.
+/// Returns the options of a training run, except those of the problem.
 pub(super) fn training_options(shared: bool) -> Vec<OptionSpec> {
     let aggregator =
         OptionSpec::choice(Aggregator::NAMES, "aggregator", "Aggregation over the other users")

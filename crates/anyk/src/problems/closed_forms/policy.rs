@@ -41,7 +41,7 @@ pub struct ClosedFormMetrics {
     pub bandwidth_error_percent: Option<f64>,
 }
 
-/// A learned policy of (P5) or (P6).
+/// Learned policy of (P5) or (P6).
 #[derive(Debug, Clone)]
 pub struct ClosedFormPolicy {
     record: ClosedFormRecord,
@@ -66,7 +66,7 @@ impl ClosedFormPolicy {
         let Scaling { mean_ln_gain, deviation_ln_gain, unit_w } = record.scaling;
         let positive = |value: f64| value > 0.0 && value.is_finite();
         if !(mean_ln_gain.is_finite() && positive(deviation_ln_gain) && positive(unit_w)) {
-            return Err(content("the scaling of its features is out of range"));
+            return Err(content("the scaling of the model's features is out of range"));
         }
         let law = match (training.method, &record.law, law) {
             (Method::PGnn, Some(shape), Some(parameters)) => {
@@ -124,22 +124,22 @@ impl ClosedFormPolicy {
         Self::new(record, networks.power, networks.bandwidth, law)
     }
 
-    /// Cell for which the policy was trained.
+    /// Returns the cell for which the policy was trained.
     pub fn system(&self) -> &System {
         &self.system
     }
 
-    /// Parameters of the power network.
+    /// Returns the parameters of the power network.
     pub fn power_parameters(&self) -> &[f64] {
         &self.power.1
     }
 
-    /// Parameters of the bandwidth network, for (P6).
+    /// Returns the parameters of the bandwidth network, for (P6).
     pub fn bandwidth_parameters(&self) -> Option<&[f64]> {
         self.bandwidth.as_ref().map(|(_, parameters)| parameters.as_slice())
     }
 
-    /// The outer function, for P-GNN.
+    /// Returns the outer function, for P-GNN.
     pub fn law(&self) -> Option<&BandwidthLaw> {
         self.law.as_ref()
     }
@@ -204,7 +204,7 @@ impl Stored for ClosedFormPolicy {
 #[derive(Debug, Clone)]
 pub struct ClosedFormAllocator {
     policy: Arc<ClosedFormPolicy>,
-    /// Number of users of the last cell; 0 before the first.
+    /// Number of users of the last cell; 0 before the first cell.
     size: usize,
     /// Outer function at this number of users.
     law: Option<CompiledLaw>,
@@ -212,12 +212,12 @@ pub struct ClosedFormAllocator {
 }
 
 impl ClosedFormAllocator {
-    /// Policy that this allocator runs.
+    /// Returns the policy that this allocator runs.
     pub fn policy(&self) -> &ClosedFormPolicy {
         &self.policy
     }
 
-    /// Computes the powers and the bandwidth of users with these gains.
+    /// Computes the powers and the bandwidth of the users with the given gains.
     pub fn serve(&mut self, gains: &[f64]) -> CommonAllocation {
         let policy = &*self.policy;
         if self.size != gains.len() {

@@ -126,7 +126,7 @@ pub(super) fn about(shared: bool) -> &'static About {
     if shared { &EQUAL_BANDWIDTH } else { &QOS_POWER }
 }
 
-/// Parameters of a cell that the problem uses.
+/// Returns the parameters of a cell that the problem uses.
 pub(super) fn cell(shared: bool) -> CellOptions {
     CellOptions { radio: true, power: shared, service: false }
 }

@@ -85,17 +85,17 @@ impl QosPower {
         Ok(Self { target, bandwidth_hz, gains: checked_gains(gains)? })
     }
 
-    /// Rate constraint of every user.
+    /// Returns the rate constraint of every user.
     pub fn target(&self) -> &RateTarget {
         &self.target
     }
 
-    /// Bandwidth `B` of each user, Hz.
+    /// Returns the bandwidth `B` of each user, Hz.
     pub fn bandwidth_hz(&self) -> f64 {
         self.bandwidth_hz
     }
 
-    /// Gains `g_k`.
+    /// Returns the gains `g_k`.
     pub fn gains(&self) -> &[f64] {
         &self.gains
     }
@@ -106,7 +106,7 @@ impl QosPower {
         Self { gains, ..*self }
     }
 
-    /// Rate of each user, bit/s.
+    /// Returns the rate of each user, bit/s.
     pub fn rates_bps(&self, power_w: &[f64]) -> Result<Vec<f64>, Invalid> {
         rates_bps(&self.target, &self.gains, power_w, self.bandwidth_hz)
     }
@@ -123,7 +123,7 @@ impl QosPower {
     }
 }
 
-/// Rates of users, each with the same bandwidth, bit/s.
+/// Returns the rates of users, each with the same bandwidth, bit/s.
 pub(super) fn rates_bps(
     target: &RateTarget,
     gains: &[f64],

@@ -61,29 +61,29 @@ impl RateTarget {
         Err(Invalid::number("bandwidth_hz", bandwidth_hz, expected))
     }
 
-    /// Required rate `s_0`, bit/s.
+    /// Returns the required rate `s_0`, bit/s.
     pub fn rate_bps(&self) -> f64 {
         self.rate_bps
     }
 
-    /// Noise density `N_0`, W/Hz.
+    /// Returns the noise density `N_0`, W/Hz.
     pub fn noise_w_hz(&self) -> f64 {
         self.noise_w_hz
     }
 
-    /// Received power that meets the target over a bandwidth, W: `F(B) = N_0 B (2^(s_0/B) − 1)`, decreasing in
-    /// `B`.
+    /// Returns the received power that meets the target over a bandwidth, W: `F(B) = N_0 B (2^(s_0/B) − 1)`, decreasing
+    /// in `B`.
     pub fn received_w(&self, bandwidth_hz: f64) -> f64 {
         // Computes 2^x − 1 without cancellation for large bandwidths.
         self.noise_w_hz * bandwidth_hz * (LN_2 * self.rate_bps / bandwidth_hz).exp_m1()
     }
 
-    /// Received power below which no bandwidth meets the target, W: `F(∞) = N_0 s_0 ln 2`.
+    /// Returns the received power below which no bandwidth meets the target, W: `F(∞) = N_0 s_0 ln 2`.
     pub fn least_received_w(&self) -> f64 {
         self.noise_w_hz * self.rate_bps * LN_2
     }
 
-    /// Rate at a received power over a bandwidth, bit/s; 0 if one of them is not positive.
+    /// Returns the rate at a received power over a bandwidth, bit/s; 0 if one of them is not positive.
     pub fn achieved_bps(&self, received_w: f64, bandwidth_hz: f64) -> f64 {
         if !(received_w > 0.0 && bandwidth_hz > 0.0) {
             return 0.0;

@@ -55,7 +55,7 @@ pub fn solve_equal_bandwidth(problem: &EqualBandwidth) -> CommonSolution {
     }
 }
 
-/// Power shares at the optimum of (P6), `(1/g_k)/Σ_j(1/g_j)`. They exist even if the cell is infeasible.
+/// Returns the power shares at the optimum of (P6), `(1/g_k)/Σ_j(1/g_j)`. They exist even if the cell is infeasible.
 pub fn equal_bandwidth_shares(gains: &[f64]) -> Vec<f64> {
     let inverse: f64 = gains.iter().map(|gain| 1.0 / gain).sum();
     gains.iter().map(|gain| 1.0 / gain / inverse).collect()

@@ -15,18 +15,18 @@ use crate::problems::closed_forms::{
     equal_bandwidth_shares, solve_equal_bandwidth, solve_qos_power,
 };
 
-/// Closed form that is learned.
+/// Problem whose closed form a network learns.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub enum ClosedForm {
-    /// (P5): powers.
+    /// Powers of (P5).
     QosPower {
         /// Rate `s_0`, bit/s.
         rate_bps: f64,
         /// Bandwidth `B` of each user, Hz.
         bandwidth_hz: f64,
     },
-    /// (P6): powers and the common bandwidth.
+    /// Powers and common bandwidth of (P6).
     EqualBandwidth {
         /// Rate `s_0`, bit/s.
         rate_bps: f64,
@@ -34,7 +34,7 @@ pub enum ClosedForm {
 }
 
 impl ClosedForm {
-    /// Name of its problem.
+    /// Returns the name of the problem.
     pub fn name(self) -> &'static str {
         match self {
             Self::QosPower { .. } => "qos-power",
@@ -54,11 +54,11 @@ fn name_in_files(output: Output) -> String {
     name.to_owned()
 }
 
-/// Settings of a training run: equal settings and seeds give equal parameters, bit for bit.
+/// Settings of a training run. Equal settings, including the seed, give equal parameters, bit for bit.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ClosedFormSettings {
-    /// Problem that is learned.
+    /// Problem whose closed form the networks learn.
     pub problem: ClosedForm,
     /// Method: [`Method::PGnn`] learns the bandwidth of (P6) with a pre-trained outer function; [`Method::MGnn`]
     /// learns it without one, and also learns (P5).
@@ -136,7 +136,8 @@ impl ClosedFormSettings {
                     return fail("method", self.method.name().into(), expected);
                 }
                 if self.output != Output::Elementwise(Activation::Identity) {
-                    let expected = "none for (P5), whose powers do not share a budget";
+                    let expected = "elementwise, with the identity as the activation: the powers of (P5) do not \
+                                    share a budget";
                     return fail("output", name_in_files(self.output), expected);
                 }
             }
@@ -173,13 +174,13 @@ impl ClosedFormSettings {
         Ok(())
     }
 
-    /// Network for the powers.
+    /// Returns the network for the powers.
     pub fn power_network(&self) -> Gnn {
         self.network(&self.power_hidden, self.output)
     }
 
-    /// Network for the bandwidth, whose outputs `B'_k B^v(g_k, K)` are averaged over the users. Without an outer
-    /// function, `B^v` is a constant.
+    /// Returns the network for the bandwidth, whose outputs `B'_k B^v(g_k, K)` are averaged over the users. Without an
+    /// outer function, `B^v` is a constant.
     pub fn bandwidth_network(&self) -> Gnn {
         self.network(&self.bandwidth_hidden, Output::Pretrained)
     }
@@ -220,7 +221,7 @@ pub struct Scaling {
 }
 
 impl Scaling {
-    /// Feature of a user: standardized `ln g`.
+    /// Returns the feature of a user: standardized `ln g`.
     pub(crate) fn x(&self, gain: f64) -> f64 {
         (gain.ln() - self.mean_ln_gain) / self.deviation_ln_gain
     }
@@ -258,7 +259,7 @@ pub fn train_networks(
         cells.iter().flatten().map(|&gain| f(gain.ln())).sum::<f64>() / count
     };
     let mean_ln_gain = mean_of(&|ln_gain| ln_gain);
-    // The gains of one user, or of users at one point, have no deviation.
+    // The gains of one user, or of users at one point, have a deviation of 0.
     let variance = mean_of(&|ln_gain| (ln_gain - mean_ln_gain).powi(2)).max(1e-6);
     let mut scaling = Scaling { mean_ln_gain, deviation_ln_gain: variance.sqrt(), unit_w: 1.0 };
     let features = |gains: &[f64], scaling: &Scaling| -> Vec<f64> {
@@ -331,7 +332,7 @@ pub fn train_networks(
     }
 }
 
-/// Values `B^v(g_k, K)` for the users of a cell in the unit of bandwidths; 1 without an outer function.
+/// Returns the values `B^v(g_k, K)` for the users of a cell in the unit of bandwidths; 1 without an outer function.
 fn outer_values(law: Option<&BandwidthLaw>, gains: &[f64]) -> Vec<f64> {
     match law {
         Some(law) => law.bandwidths_hz(gains, gains.len()).iter().map(|hz| hz / UNIT_HZ).collect(),

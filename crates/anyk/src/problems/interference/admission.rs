@@ -33,7 +33,7 @@ impl Admission {
         self.far = 0.0;
     }
 
-    /// Updates the interference of far links, which are on as often as the average link.
+    /// Updates the interference of far links, which are assumed to be on as often as the average link.
     fn hear_far(&mut self, problem: &SparseInterference) {
         let far = self.shares.iter().sum::<f64>() / self.shares.len() as f64;
         for (heard, hears) in self.heard.iter_mut().zip(&problem.far_hears) {
@@ -81,7 +81,8 @@ impl Admission {
         }
     }
 
-    /// Change of the weighted sum rate (nats) if the link is switched, and the largest weight involved.
+    /// Returns the change of the weighted sum rate (nats) if the link is switched on or off, and the largest weight of
+    /// the affected links.
     fn weighted_rise(&self, problem: &SparseInterference, link: usize) -> (f64, f64) {
         let on = self.shares[link] > 0.5;
         let own = problem.weights[link] * (problem.direct[link] / self.heard[link]).ln_1p();
@@ -102,8 +103,8 @@ impl Admission {
         (rise, largest)
     }
 
-    /// Product of 1 + SINR over all links after a switch, divided by the product before. No logarithm is needed
-    /// to compare.
+    /// Returns the product of 1 + SINR over all links after a switch, divided by the product before it. Comparing this
+    /// ratio with 1 needs no logarithm.
     fn rise(&self, problem: &SparseInterference, link: usize) -> f64 {
         let on = self.shares[link] > 0.5;
         let own = 1.0 + problem.direct[link] / self.heard[link];

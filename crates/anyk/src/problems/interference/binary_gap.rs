@@ -19,16 +19,16 @@ pub struct BinaryGap {
     pub share_binary_powers: f64,
     /// Share of networks in which WMMSE's sum rate is above that of the best schedule.
     pub share_of_instances_where_wmmse_beats: f64,
-    /// Mean gain over the best schedule in those networks, percent; 0 if there are none.
+    /// Mean gain of WMMSE over the best schedule in those networks, percent; 0 if there are none.
     pub mean_gain_percent: f64,
-    /// Largest gain over the best schedule, percent.
+    /// Largest gain of WMMSE over the best schedule, percent.
     pub max_gain_percent: f64,
     /// Mean sum rate of WMMSE as a percentage of that of the best schedules.
     pub wmmse_percent_of_best_schedule: f64,
 }
 
-/// Solves `samples` random networks by WMMSE and by exhaustive search, on all cores. The result does not depend
-/// on the number of cores. Returns an error if the network has too many links for the search.
+/// Solves `samples` random networks by WMMSE and by branch and bound, on all cores. The result does not depend on the
+/// number of cores. Returns an error if the network has too many links for the search.
 pub fn binary_gap(
     scenario: &Scenario,
     size: usize,

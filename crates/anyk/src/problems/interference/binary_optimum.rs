@@ -1,4 +1,4 @@
-//! The best schedule, found by branch and bound over the links that are on.
+//! Best schedule, found by branch and bound over the links that are on.
 
 use crate::core::Status;
 use crate::invalid::Invalid;

@@ -20,7 +20,7 @@ pub struct Standard {
 }
 
 impl Standard {
-    /// Computes both from gains; a deviation of 0 is replaced by 1.
+    /// Computes the mean and the standard deviation from gains; a deviation of 0 is replaced by 1.
     pub fn of(gains: impl Iterator<Item = f64>) -> Self {
         let (mut count, mut sum, mut squares) = (0.0, 0.0, 0.0);
         for gain in gains {
@@ -59,7 +59,7 @@ impl Standard {
     }
 }
 
-/// `ln(1 + g)·scale + shift`.
+/// Returns `ln(1 + g)·scale + shift`.
 #[inline(always)]
 fn line(gains: &[f64; LANES], scale: f32, shift: f32) -> Lanes {
     let mut singles = [0.0; LANES];
@@ -94,7 +94,7 @@ pub struct Features {
 /// Range to which weights are clipped, in units of their mean; a weight may be 0.
 const WEIGHTS: (f64, f64) = (1e-3, 1e3);
 
-/// Default for files of earlier versions, whose sums are not scaled.
+/// Returns 1, the default for files of earlier versions, whose sums are not scaled.
 fn one() -> f64 {
     1.0
 }

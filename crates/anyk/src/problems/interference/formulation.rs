@@ -57,7 +57,7 @@ impl Interference {
         }
     }
 
-    /// Adds some lines of the trace: iterations 0, 1, 2, 5, 10, 20, 50, … and the last one.
+    /// Adds lines of the trace for the iterations 0, 1, 2, 5, 10, 20, 50, … and for the last one.
     fn show_trace(&self, trace_bits: &[f64], text: &mut Text) {
         let Some(last) = trace_bits.len().checked_sub(1) else { return };
         let decades = (0..7).flat_map(|power| [1, 2, 5].map(|digit| digit * 10usize.pow(power)));
@@ -68,7 +68,7 @@ impl Interference {
         text.push("");
     }
 
-    /// Powers, rates and weights of the links for a table.
+    /// Returns the powers, rates and weights of the links for a table.
     fn details(&self, powers: &[f64], sum_rate_bits: f64) -> Vec<Detail> {
         let most = self.max_power().iter().copied().fold(0.0, f64::max);
         // Six digits after the decimal point for any unit of `P_max`.
@@ -198,13 +198,14 @@ impl Formulation for Interference {
         ]
     }
 
-    /// Logarithms of the direct gains, in units of the noise; a gain of 0 counts as the smallest positive number.
+    /// Returns the logarithms of the direct gains, in units of the noise; a gain of 0 counts as the smallest positive
+    /// number.
     fn features(&self) -> Vec<f64> {
         let direct = |link| self.normalised().direct(link).max(f64::MIN_POSITIVE).ln();
         (0..self.size()).map(direct).collect()
     }
 
-    /// Powers as shares of `P_max`.
+    /// Returns the powers as shares of `P_max`.
     fn outputs(&self, powers: &[f64]) -> Vec<f64> {
         let shares = powers.iter().zip(self.max_power()).map(|(power, most)| power / most);
         shares.map(|share| if share < OFF { 0.0 } else { share }).collect()

@@ -3,20 +3,20 @@
 use crate::problems::interference::Interference;
 use crate::problems::interference::{PowerSolution, Wmmse, WmmseSettings};
 
-/// Schedules links by fractional programming (Shen and Yu, 2017). It iterates over auxiliary variables
+/// Schedules links by fractional programming (Shen and Yu, 2017). The algorithm iterates over auxiliary variables
 ///
 /// ```text
 /// z_k = SINR_k,   y_k = √((1 + z_k) g_kk x_k) / (Σ_j g_kj x_j + 1),
 /// x_k ← min(1, (y_k √((1 + z_k) g_kk) / Σ_j y_j² g_jk)²)
 /// ```
 ///
-/// for relaxed `x`, 100 times, starting with all links on. It then makes a schedule: a link is on if its term of
-/// the surrogate, `2 y_k √((1 + z_k) g_kk x_k) − x_k Σ_j y_j² g_jk`, is larger at `x_k = 1` than at 0. This holds
-/// if the relaxed `√x_k` is above ½.
+/// for relaxed `x`, usually 100 times, starting with all links on. A link of the schedule is then on if its term of the
+/// surrogate, `2 y_k √((1 + z_k) g_kk x_k) − x_k Σ_j y_j² g_jk`, is larger at `x_k = 1` than at 0. This holds if the
+/// relaxed `√x_k` is above ½.
 ///
 /// With `w = 1 + z` and `u = y/√w` these are term by term the updates of WMMSE with `v² = x`, so the WMMSE solver
-/// computes them. Weights of links are factors of `1 + z`. For pairs of one transmitter and one receiver, FPLinQ
-/// only adds the schedule.
+/// computes them. Weights of links are factors of `1 + z`. For pairs of one transmitter and one receiver, FPLinQ adds
+/// only the schedule.
 pub fn fplinq(problem: &Interference, iterations: usize) -> PowerSolution {
     let settings = WmmseSettings { iterations, ..WmmseSettings::default() };
     let mut solution = Wmmse::new(settings).solve(problem);

@@ -24,7 +24,7 @@ pub fn greedy(problem: &Interference, passes: usize) -> PowerSolution {
     PowerSolution { status, sum_rate_bits, shares, iterations, trace_bits: Vec::new() }
 }
 
-/// Values that rank links before any other link is on: direct gains, or with weights the weighted rates without
+/// Returns values that rank links before any other link is on: direct gains, or with weights the weighted rates without
 /// interference, in nats.
 pub(super) fn worth_alone(problem: &Interference) -> Vec<f64> {
     let direct = |link| problem.normalised().direct(link);

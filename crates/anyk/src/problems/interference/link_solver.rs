@@ -17,7 +17,7 @@ pub enum LinkMethod {
     Fplinq,
     /// Schedule by switching links on, the strongest first.
     Greedy,
-    /// The best schedule.
+    /// Best schedule, by branch and bound.
     Exact,
 }
 
@@ -27,21 +27,21 @@ impl LinkMethod {
         ("wmmse", "Local optimum of the powers by WMMSE", Self::Wmmse),
         ("fplinq", "Schedule by fractional programming", Self::Fplinq),
         ("greedy", "Schedule by switching links on, the strongest first", Self::Greedy),
-        ("exact", "The best schedule, for at most 20 links", Self::Exact),
+        ("exact", "Best schedule, for at most 20 links", Self::Exact),
     ];
 }
 
 impl LinkMethod {
-    /// Name of the method in flags.
+    /// Returns the name of the method in flags.
     pub fn name(self) -> &'static str {
         Self::ALL.iter().find(|(_, _, method)| *method == self).map_or("", |(name, _, _)| name)
     }
 }
 
-/// A method with its settings and buffers.
+/// Solver that runs one method, with its settings and buffers.
 #[derive(Debug, Clone)]
 pub struct LinkSolver {
-    /// The method.
+    /// Method that the solver runs.
     pub method: LinkMethod,
     settings: WmmseSettings,
     wmmse: Wmmse,

@@ -14,7 +14,7 @@ pub(super) struct LinkFlags {
     values: [Option<LinkValues>; LinkField::ALL.len()],
 }
 
-/// Flag of a field.
+/// Returns the flag of a field.
 const fn option(field: LinkField) -> &'static str {
     match field {
         LinkField::Weights => "weights",
@@ -23,7 +23,7 @@ const fn option(field: LinkField) -> &'static str {
     }
 }
 
-/// Options for maximum power, noise and weights of links.
+/// Returns the options for maximum power, noise and weights of links.
 pub(super) fn link_options() -> [OptionSpec; 3] {
     [
         OptionSpec::new(

@@ -1,5 +1,5 @@
-//! Interference networks: powers or a schedule of links that share a band, for the largest sum rate (paper,
-//! section III-B).
+//! Interference networks: powers or a schedule that maximize the sum rate of links that share a band (paper, section
+//! III-B).
 
 pub(crate) mod admission;
 mod binary_gap;

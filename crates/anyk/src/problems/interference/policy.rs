@@ -41,7 +41,7 @@ pub enum PowerOutput {
 }
 
 impl PowerOutput {
-    /// Name of the output in flags and tables.
+    /// Returns the name of the output in flags and tables.
     pub fn name(self) -> &'static str {
         match self {
             Self::Sigmoid => "sigmoid",
@@ -71,7 +71,7 @@ pub struct PowerModelRecord {
     pub sum_rate_percent: f64,
 }
 
-/// A learned policy for power control or link scheduling.
+/// Learned policy for power control or link scheduling.
 #[derive(Debug, Clone)]
 pub struct PowerPolicy {
     record: PowerModelRecord,
@@ -87,11 +87,11 @@ impl PowerPolicy {
         }
         if record.features.weighted != record.training.network.weighted {
             return content(
-                "its features and its network disagree on whether links have weights".into(),
+                "the model's features and network disagree on whether links have weights".into(),
             );
         }
         if !record.features.is_sound() {
-            return content("the scale of its features is not a positive number".into());
+            return content("the scale of the model's features is not a positive number".into());
         }
         let (PowerOutput::Ranked { passes: count } | PowerOutput::Priced { steps: count }) =
             record.output
@@ -99,7 +99,9 @@ impl PowerPolicy {
             return Self::with(record, parameters);
         };
         if count > 1000 {
-            return content(format!("its output takes {count} passes, expected at most 1000"));
+            return content(format!(
+                "the model's output takes {count} passes or steps, expected at most 1000"
+            ));
         }
         Self::with(record, parameters)
     }
@@ -118,7 +120,7 @@ impl PowerPolicy {
         Ok(Self { record, parameters })
     }
 
-    /// Parameters of the network.
+    /// Returns the parameters of the network.
     pub fn parameters(&self) -> &[f32] {
         &self.parameters
     }
@@ -188,8 +190,7 @@ impl PowerAllocator {
         Ok(self.shares(&SparseInterference::new(problem, threshold)))
     }
 
-    /// Returns powers as shares of `P_max`. After the first call for a number of links, it does not allocate
-    /// memory.
+    /// Returns powers as shares of `P_max`. Allocates memory only in the first call for a number of links.
     pub fn shares(&mut self, problem: &SparseInterference) -> &[f64] {
         let PowerModelRecord { training, features, output, .. } = &self.policy.record;
         features.fill(problem, &mut self.graph);
@@ -211,7 +212,7 @@ impl PowerAllocator {
                 self.order.clear();
                 #[allow(clippy::cast_possible_truncation)]
                 self.order.extend(0..outputs.len() as u32);
-                // By output; ties by index.
+                // Sort by output, and equal outputs by index.
                 self.order.sort_unstable_by(|&a, &b| {
                     let by_output = outputs[b as usize].total_cmp(&outputs[a as usize]);
                     by_output.then(a.cmp(&b))

@@ -181,7 +181,7 @@ impl Scenario {
         ),
         (
             "d2d-published",
-            "Field of the public code of published networks: antenna gain on the direct link only, no path \
+            "Field as in the public code of published networks: antenna gain on the direct link only, no path \
              shorter than 1 m",
             Self::D2d(D2dField::PUBLISHED),
         ),
@@ -294,7 +294,7 @@ fn flags(verb: Verb, scheduling: bool) -> Vec<OptionSpec> {
         Verb::Allocate => {
             link_options().map(|spec| spec.of("Models for interference networks")).to_vec()
         }
-        // Options of the random networks on which policies without a training run are compared.
+        // Options of the random networks on which policies other than models are compared.
         Verb::Evaluate => {
             vec![scenario.or("the model's, or dense"), weights.or("the model's, or all 1")]
         }
@@ -340,7 +340,7 @@ fn solver(method: LinkMethod, options: &Options) -> Result<LinkSolver, Invalid> 
     Ok(LinkSolver::new(method, settings))
 }
 
-/// Names of link values in files. Cells reject them; files of links have columns with these names.
+/// Returns the names of link values in files. Cells reject them; files of links have columns with these names.
 fn parameters() -> Vec<(Parameter, Vec<String>)> {
     let names = [("noise", vec!["noise"]), ("p-max", vec!["p_max", "max_power"])];
     let named = |(option, names): (&'static str, Vec<&str>)| {

@@ -29,7 +29,7 @@ impl Scenario {
         !matches!(self, Self::D2d(_))
     }
 
-    /// Name of the scenario in flags and files.
+    /// Returns the name of the scenario in flags and files.
     pub fn name(&self) -> &'static str {
         match self {
             Self::Dense => "dense",
@@ -55,8 +55,9 @@ impl Scenario {
         }
     }
 
-    /// Gain, in units of the noise at full power, below which paths are summed up instead of counted individually
-    /// ([`SparseInterference`](crate::problems::interference::SparseInterference)); 0 if every path counts.
+    /// Returns the gain, in units of the noise at full power, below which paths are summed up instead of counted
+    /// individually ([`SparseInterference`](crate::problems::interference::SparseInterference)); 0 if every path
+    /// counts.
     pub fn threshold(&self) -> f64 {
         match self {
             Self::Dense | Self::DensePublished => 0.0,

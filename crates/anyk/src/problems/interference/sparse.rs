@@ -91,28 +91,28 @@ impl SparseInterference {
         sparse
     }
 
-    /// Number of links `K`.
+    /// Returns the number of links `K`.
     pub fn size(&self) -> usize {
         self.direct.len()
     }
 
-    /// Number of paths that are kept; both directions of a pair count.
+    /// Returns the number of paths that are kept; both directions of a pair count.
     pub fn paths(&self) -> usize {
         self.neighbours.len()
     }
 
-    /// Neighbours of a link, each with the gain from it and the gain to it.
+    /// Returns the neighbours of a link, each with the gain from it and the gain to it.
     pub fn neighbourhood(&self, link: usize) -> impl Iterator<Item = (usize, f64, f64)> + '_ {
         self.range(link)
             .map(|path| (self.neighbours[path] as usize, self.hears[path], self.harms[path]))
     }
 
-    /// Sums over the links that are not neighbours: gains from them and gains to them.
+    /// Returns the sums over the links that are not neighbours: gains from them and gains to them.
     pub fn far(&self, link: usize) -> (f64, f64) {
         (self.far_hears[link], self.far_harms[link])
     }
 
-    /// Range of a link's neighbours in the lists.
+    /// Returns the range of a link's neighbours in the lists.
     pub(crate) fn range(&self, link: usize) -> std::ops::Range<usize> {
         self.offsets[link] as usize..self.offsets[link + 1] as usize
     }

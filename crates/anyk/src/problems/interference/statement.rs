@@ -1,4 +1,4 @@
-//! Problems (P2-case1) and (P2-D2D): the largest sum rate of links that share a band.
+//! Problems (P2-case1) and (P2-D2D): maximize the sum rate of links that share a band.
 
 use serde::Serialize;
 
@@ -45,9 +45,9 @@ pub struct PowerAssessment {
     /// Weighted sum rate, bit/s/Hz: the objective if links have weights.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub weighted_sum_rate_bits: Option<f64>,
-    /// First-order optimality: the largest step, in units of `P_max`, of a projected gradient step (of the rate
-    /// in nats, with the weights divided by the largest). It is 0 at every stationary point, and thus at every
-    /// local optimum.
+    /// Violation of first-order optimality: the largest change of a power, in units of `P_max`, in one projected
+    /// gradient step (of the rate in nats, with the weights divided by the largest). It is 0 at every stationary point,
+    /// and thus at every local optimum.
     pub kkt_residual: f64,
     /// Largest gain in the objective from switching a single link (to 0 or `P_max`), bit/s/Hz; 0 or negative if
     /// no switch helps.
@@ -55,7 +55,7 @@ pub struct PowerAssessment {
 }
 
 impl Interference {
-    /// Builds a network from gains, the maximum power of each transmitter and the noise power, in one unit.
+    /// Builds a network from gains, the maximum power of each transmitter and the noise power, in the same unit.
     pub fn new(gains: GainMatrix, max_power: f64, noise: f64) -> Result<Self, Invalid> {
         for (name, value) in [("the maximum power", max_power), ("the noise", noise)] {
             if !(value > 0.0 && value.is_finite()) {
@@ -66,7 +66,7 @@ impl Interference {
         Self::of_links(gains, vec![max_power; size], vec![noise; size])
     }
 
-    /// Builds a network with a maximum power and a noise power for each link, in one unit.
+    /// Builds a network with a maximum power and a noise power for each link, in the same unit.
     pub fn of_links(
         gains: GainMatrix,
         max_power: Vec<f64>,
@@ -122,43 +122,43 @@ impl Interference {
         }
     }
 
-    /// Number of links `K`.
+    /// Returns the number of links `K`.
     pub fn size(&self) -> usize {
         self.gains.size()
     }
 
-    /// Weights of the links; `None` if all are 1.
+    /// Returns the weights of the links; `None` if all are 1.
     pub fn weights(&self) -> Option<&[f64]> {
         self.weights.as_deref()
     }
 
-    /// Weight of a link.
+    /// Returns the weight of a link.
     pub fn weight(&self, link: usize) -> f64 {
         self.weights.as_ref().map_or(1.0, |weights| weights[link])
     }
 
-    /// Gains in units of the noise at full power, `g·P_max/σ_0`.
+    /// Returns the gains in units of the noise at full power, `g·P_max/σ_0`.
     pub fn normalised(&self) -> &GainMatrix {
         &self.gains
     }
 
-    /// Maximum power `P_max` of each transmitter.
+    /// Returns the maximum power `P_max` of each transmitter.
     pub fn max_power(&self) -> &[f64] {
         &self.max_power
     }
 
-    /// Noise power `σ_0` at each receiver.
+    /// Returns the noise power `σ_0` at each receiver.
     pub fn noise(&self) -> &[f64] {
         &self.noise
     }
 
-    /// Powers as shares of `P_max`, from 0 to 1.
+    /// Returns the powers as shares of `P_max`, from 0 to 1.
     pub fn shares(&self, powers: &[f64]) -> Vec<f64> {
         let pairs = powers.iter().zip(&self.max_power);
         pairs.map(|(power, most)| (power / most).clamp(0.0, 1.0)).collect()
     }
 
-    /// Rates of all links, bit/s/Hz, for powers as shares of `P_max`.
+    /// Returns the rates of all links, bit/s/Hz, for powers as shares of `P_max`.
     pub fn rates_bits<'a>(&'a self, shares: &'a [f64]) -> impl Iterator<Item = f64> + 'a {
         (0..self.size()).map(|link| {
             let signal = self.gains.direct(link) * shares[link];
@@ -166,7 +166,7 @@ impl Interference {
         })
     }
 
-    /// Objective for powers as shares of `P_max`: the weighted sum of the rates, bit/s/Hz.
+    /// Returns the objective for powers as shares of `P_max`: the weighted sum of the rates, bit/s/Hz.
     pub fn sum_rate_bits(&self, shares: &[f64]) -> f64 {
         match &self.weights {
             None => self.rates_bits(shares).sum(),
@@ -176,7 +176,7 @@ impl Interference {
         }
     }
 
-    /// Interference at a receiver, in units of the noise.
+    /// Returns the interference at a receiver, in units of the noise.
     fn heard(&self, link: usize, shares: &[f64]) -> f64 {
         let row = self.gains.row(link);
         dot(&row[..link], &shares[..link]) + dot(&row[link + 1..], &shares[link + 1..])
@@ -233,7 +233,7 @@ impl Interference {
         })
     }
 
-    /// Largest change of the objective if one link is switched to 0 or to `P_max`.
+    /// Returns the largest change of the objective if one link is switched to 0 or to `P_max`.
     fn best_switch_bits(&self, shares: &[f64]) -> f64 {
         let size = self.size();
         let heard: Vec<f64> = (0..size).map(|link| 1.0 + self.heard(link, shares)).collect();
@@ -261,7 +261,7 @@ impl Interference {
     }
 }
 
-/// Sum of products in eight partial sums, which compile to vector instructions.
+/// Returns the sum of products in eight partial sums, which compile to vector instructions.
 fn dot(a: &[f64], b: &[f64]) -> f64 {
     let (a_chunks, a_rest) = a.as_chunks::<8>();
     let (b_chunks, b_rest) = b.as_chunks::<8>();

@@ -17,16 +17,16 @@ const POOR_PERCENT: f64 = 95.0;
 impl PowerLoss {
     /// Name, help text and value of each choice.
     pub const ALL: &'static [(&'static str, &'static str, Self)] = &[
-        ("none", "The sum rate itself", Self::SumRate),
-        ("wmmse", "The powers of WMMSE", Self::Wmmse),
-        ("fplinq", "The schedule of FPLinQ", Self::Fplinq),
+        ("none", "Sum rate, without labels", Self::SumRate),
+        ("wmmse", "Powers of WMMSE", Self::Wmmse),
+        ("fplinq", "Schedule of FPLinQ", Self::Fplinq),
     ];
 }
 
 impl PowerOutput {
     /// Name, help text and value of each choice.
     pub const ALL: &'static [(&'static str, &'static str, Self)] = &[
-        ("sigmoid", "The maximum power times a sigmoid", Self::Sigmoid),
+        ("sigmoid", "Maximum power times a sigmoid", Self::Sigmoid),
         ("classifier", "Full power if the output is positive, otherwise off", Self::Classifier),
         (
             "ranked",
@@ -41,7 +41,7 @@ impl PowerOutput {
     ];
 }
 
-/// Options of a training run, except those of the random networks.
+/// Returns the options of a training run, except those of the random networks.
 pub(super) fn training_options(
     scheduling: bool,
     scenario: OptionSpec,
@@ -58,8 +58,12 @@ pub(super) fn training_options(
             help: "Random weights of the links, to train for the weighted sum rate",
             ..weights.or("all 1")
         },
-        OptionSpec::new("train-k", OptionValue::Whole("K"), "Links in the training samples")
-            .or("10 for dense, 50 for d2d"),
+        OptionSpec::new(
+            "train-k",
+            OptionValue::Whole("K"),
+            "Number of links in each training sample",
+        )
+        .or("10 for dense, 50 for d2d"),
         OptionSpec::new("samples", OptionValue::Whole("N"), "Number of training samples")
             .or("20000 for dense, 2000 for d2d"),
         OptionSpec::choice(
@@ -82,7 +86,9 @@ pub(super) fn training_options(
         )
         .or("16 for dense, 8 for d2d")
         .rare(),
-        OptionSpec::new("rounds", OptionValue::Whole("N"), "Rounds of messages").or("2").rare(),
+        OptionSpec::new("rounds", OptionValue::Whole("N"), "Number of message rounds")
+            .or("2")
+            .rare(),
         OptionSpec::new("steps", OptionValue::Whole("N"), "Steps of the optimizer")
             .or("20000 for dense, 10000 for d2d"),
         OptionSpec::new(
@@ -158,8 +164,8 @@ pub(super) fn train(
     };
     let warning = (report.sum_rate_percent < POOR_PERCENT).then(|| {
         format!(
-            "on validation it reaches {:.1} % of WMMSE's sum rate; try the output ranked (dense) or priced (d2d), more \
-             steps or samples, or another seed",
+            "on validation the model reaches {:.1} % of WMMSE's sum rate; try the output ranked (dense) or priced \
+             (d2d), more steps or samples, or another seed",
             report.sum_rate_percent
         )
     });

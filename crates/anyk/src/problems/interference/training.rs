@@ -22,7 +22,7 @@ use crate::problems::interference::{Wmmse, fplinq};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum PowerLoss {
-    /// The sum rate itself, without labels.
+    /// Sum rate, without labels.
     SumRate,
     /// Cross-entropy with the powers of WMMSE (100 iterations from full power).
     Wmmse,
@@ -30,7 +30,7 @@ pub enum PowerLoss {
     Fplinq,
 }
 
-/// Settings of a training run: equal settings give equal parameters, bit for bit.
+/// Settings of a training run. Equal settings give equal parameters, bit for bit.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PowerTrainSettings {
@@ -58,9 +58,9 @@ pub struct PowerTrainSettings {
 }
 
 impl PowerTrainSettings {
-    /// Default settings for a scenario; training takes a few seconds. At a constant density of links, the
-    /// interference from neighbours has the same distribution at every size, so links on a field sum their
-    /// messages. If every link hears every other, messages are averaged.
+    /// Returns the default settings for a scenario; training takes a few seconds. At a constant density of links, the
+    /// interference from neighbours has the same distribution at every size, so links on a field sum their messages. If
+    /// every link hears every other, messages are averaged.
     pub fn preset(scenario: Scenario, seed: u64) -> Self {
         let dense = scenario.is_dense();
         let network = EdgeGnn {
@@ -251,7 +251,7 @@ impl Validation {
     }
 }
 
-/// Mean number of neighbours of a link, at least 1.
+/// Returns the mean number of neighbours of a link, at least 1.
 fn mean_neighbours<'a>(problems: impl Iterator<Item = &'a SparseInterference>) -> f64 {
     let (paths, links) = problems.fold((0, 0), |(paths, links), problem| {
         (paths + problem.neighbours.len(), links + problem.direct.len())

@@ -31,7 +31,7 @@ impl WeightLaw {
 const WEIGHT_SEED: u64 = 0x3e16_4715;
 
 impl WeightLaw {
-    /// Name of the distribution in flags and files.
+    /// Returns the name of the distribution in flags and files.
     pub fn name(self) -> &'static str {
         Self::ALL.iter().find(|(_, _, law)| *law == self).map_or("", |(name, _, _)| name)
     }

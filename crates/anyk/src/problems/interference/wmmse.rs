@@ -16,7 +16,7 @@ pub struct PowerSolution {
     pub sum_rate_bits: f64,
     /// Powers as shares of `P_max`.
     pub shares: Vec<f64>,
-    /// Iterations done.
+    /// Number of iterations that were run.
     pub iterations: usize,
     /// Objective before each iteration and at the end, if the settings request it.
     pub trace_bits: Vec<f64>,
@@ -60,8 +60,8 @@ impl Default for WmmseSettings {
     }
 }
 
-/// WMMSE for single-antenna links: block-coordinate descent whose objective never falls. If links have weights,
-/// the objective is the weighted sum rate.
+/// WMMSE for single-antenna links: block-coordinate updates under which the sum rate never falls. If links have
+/// weights, this is the weighted sum rate.
 ///
 /// ```
 /// use anyk::channel::rayleigh_gains;
@@ -83,7 +83,7 @@ impl Wmmse {
         Self { settings, kernel: DenseKernel::default() }
     }
 
-    /// Returns the best local optimum that was found.
+    /// Returns the best powers from all starting points.
     pub fn solve(&mut self, problem: &Interference) -> PowerSolution {
         self.kernel.load(problem.normalised(), problem.weights());
         let mut best = self.run(problem, std::iter::repeat(1.0));
@@ -97,8 +97,8 @@ impl Wmmse {
         best
     }
 
-    /// Returns the powers after the iterations from full power, as shares of `P_max`. It does not evaluate the
-    /// objective, and after the first call at a size it does not allocate memory.
+    /// Returns the powers after the iterations from full power, as shares of `P_max`. Does not evaluate the objective,
+    /// and allocates memory only in the first call at a size.
     pub fn shares(&mut self, problem: &Interference) -> &[f64] {
         self.kernel.load(problem.normalised(), problem.weights());
         self.kernel.start(std::iter::repeat(1.0));

@@ -1,4 +1,4 @@
-//! The iteration of WMMSE on a dense network, vectorized.
+//! Iteration of WMMSE on a dense network, vectorized.
 //!
 //! With amplitudes `v` (`v² = p`, shares of `P_max`), noise 1, interference `I_k = 1 + Σ_{j≠k} g_kj p_j`
 //! and `T_k = I_k + g_kk p_k`, the three updates `u`, `w`, `v` of the algorithm collapse into
@@ -183,7 +183,7 @@ fn iterate_numbers(kernel: &mut DenseKernel, measure: bool) -> f64 {
         let inverse = 1.0 / (heard[k] * both);
         harm[k] = weight[k] * (signal * inverse);
         wanted[k] = weight[k] * (direct[k] * amplitude[k] * (both * inverse));
-        // The link's own term, which is not in the matrix.
+        // Start with the link's own term, which is not in the matrix.
         charge[k] = harm[k] * direct[k];
     }
     let objective = if measure {

@@ -18,10 +18,10 @@ const RESPONSE: usize = 6;
 const RESPONSE_GOAL: f64 = 1e-9;
 const RESPONSE_HALVINGS: u32 = 8;
 
-/// A decreasing, convex cost `c(u)` on `[low, high]`.
+/// Decreasing, convex cost `c(u)` on `[low, high]`.
 ///
-/// Every user gets at least `low` (0 for most costs), since smaller amounts do not serve. If `c(low)` is infinite
-/// or NaN, the range begins slightly above it; see [`Cost::range`]. Beyond `high` the cost counts as constant,
+/// Every user gets at least `low` (0 for most costs), since a smaller amount does not serve a user. If `c(low)` is
+/// infinite or NaN, the range begins slightly above it; see [`Cost::range`]. Beyond `high` the cost counts as constant,
 /// and no user gets more. If the cost stops falling before `high`, the range ends there.
 ///
 /// ```
@@ -99,7 +99,7 @@ pub enum CostError {
         /// Values at the points.
         value: [f64; 3],
     },
-    /// Cost that is the same everywhere.
+    /// Cost that is constant.
     #[error("the cost is {value} from u = {low} to u = {high}, expected a decreasing cost")]
     Constant {
         /// Start of the range.
@@ -109,7 +109,7 @@ pub enum CostError {
         /// Value everywhere.
         value: f64,
     },
-    /// Fewer than two samples, or too many.
+    /// Number of samples that is less than two or too large.
     #[error("there are {0} samples of the cost, expected 2 to 1e6")]
     Count(usize),
     /// Two samples at one point.
@@ -122,7 +122,7 @@ pub enum CostError {
     },
     /// Function with too many bends for a table.
     #[error(
-        "the cost needs more than {most} pieces for an accuracy of 1e-9, expected a smoother one or a shorter range"
+        "the cost needs more than {most} pieces for an accuracy of 1e-9, expected a smoother cost or a shorter range"
     )]
     Rough {
         /// Maximum number of pieces.
@@ -134,8 +134,8 @@ pub enum CostError {
 }
 
 impl Cost {
-    /// Tabulates a function on a range. It evaluates the function at 2,000 to 2 million points, once; for a
-    /// function that is too slow for that, use [`Cost::from_samples`].
+    /// Tabulates a function on a range. Evaluates the function once at each of 2,000 to 2 million points; if that takes
+    /// too long, use [`Cost::from_samples`].
     pub fn from_fn(range: (f64, f64), f: impl Fn(f64) -> f64) -> Result<Self, CostError> {
         Self::from_batched(range, |places, values| {
             for (u, value) in places.iter().zip(values) {
@@ -144,7 +144,7 @@ impl Cost {
         })
     }
 
-    /// Tabulates a function that evaluates many points in one call. It is called a few dozen times.
+    /// Tabulates a function that evaluates many points in one call. Calls the function a few dozen times.
     pub fn from_batched(
         range: (f64, f64),
         f: impl FnMut(&[f64], &mut [f64]),
@@ -153,9 +153,9 @@ impl Cost {
         Self::from_pieces(range.0, found.ends, &found.coefficients, found.errors)
     }
 
-    /// Interpolates samples `(u_i, c_i)` in any order. The cost passes through all of them. Between two samples
-    /// it consists of two parabolas, and its slope at a sample lies between the slopes of the lines to both
-    /// neighbours. See [`Cost::between_samples`] for how far another convex cost through the same samples may be.
+    /// Interpolates samples `(u_i, c_i)` in any order. The cost passes through all of them. Between two samples it
+    /// consists of two parabolas, and its slope at a sample lies between the slopes of the lines to both neighbours.
+    /// [`Cost::between_samples`] bounds the difference to other convex costs through the same samples.
     pub fn from_samples(samples: &[(f64, f64)]) -> Result<Self, CostError> {
         let found = samples::interpolate(samples)?;
         let mut cost = Self::from_pieces(found.low, found.ends, &found.coefficients, found.errors)?;
@@ -224,8 +224,8 @@ impl Cost {
         Ok(cost)
     }
 
-    /// Smallest and largest amount that a user gets: usually `low` and `high`. If `c(low)` is infinite, the range
-    /// starts at the first point of a grid of powers of two (at least 30 decades below the width) at which the
+    /// Returns the smallest and largest amount that a user gets: usually `low` and `high`. If `c(low)` is infinite, the
+    /// range starts at the first point of a grid of powers of two (at least 30 decades below the width) at which the
     /// cost is at most 1e100. If the cost is constant at its end, the range ends where it becomes constant.
     pub fn range(&self) -> (f64, f64) {
         let (first, last) = self.pieces.range();
@@ -250,8 +250,8 @@ impl Cost {
         self.low + self.respond(price).0
     }
 
-    /// Bound on the error of the value, relative to `|c| + |c(high)| − v·c'`. Each piece is evaluated at half its
-    /// distance `v = u − low`, where a cost that ends at 0 is not yet 0.
+    /// Returns a bound on the error of the value, relative to `|c| + |c(high)| − v·c'`. The cost of each piece is taken
+    /// at half the distance `v = u − low` of its end, where a cost that ends at 0 is not yet 0.
     ///
     /// For a function, the bound holds for every convex function that has the same values, up to rounding, at the
     /// points at which this one was evaluated. For samples, it is the rounding error at the samples.
@@ -265,35 +265,35 @@ impl Cost {
         self.pieces.ends().windows(2).zip(&self.errors).map(of_piece).fold(0.0, f64::max)
     }
 
-    /// Bound on the error of the value at `u`.
+    /// Returns a bound on the error of the value at `u`.
     pub fn error_at(&self, u: f64) -> f64 {
         self.error_over(u - self.low)
     }
 
-    /// Maximum difference to any other convex, decreasing cost through the same samples, relative to the range of
-    /// the values; only for a cost from samples.
+    /// Returns the maximum difference to any other convex, decreasing cost through the same samples, relative to the
+    /// range of the values; only for a cost from samples.
     pub fn between_samples(&self) -> Option<f64> {
         self.between_samples
     }
 
-    /// Start of the range, from which points are measured.
+    /// Returns the start of the range, from which points are measured.
     pub(crate) fn low(&self) -> f64 {
         self.low
     }
 
-    /// Bound on the error of the value at `low + v`.
+    /// Returns a bound on the error of the value at `low + v`.
     #[inline]
     pub(crate) fn error_over(&self, v: f64) -> f64 {
         self.errors[self.pieces.piece_of(v)]
     }
 
-    /// Index of the piece that contains `low + v`.
+    /// Returns the index of the piece that contains `low + v`.
     #[inline]
     pub(crate) fn piece_of(&self, v: f64) -> usize {
         self.pieces.piece_of(v)
     }
 
-    /// Lower and upper bound on the value at `low + v`, given a piece that may contain it.
+    /// Returns a lower and an upper bound on the value at `low + v`, given a piece that may contain it.
     #[inline]
     pub(crate) fn enclosed(&self, near: usize, v: f64) -> (f64, f64) {
         let ends = self.pieces.ends();
@@ -303,20 +303,20 @@ impl Cost {
         (value - self.errors[piece], value + self.errors[piece])
     }
 
-    /// Distance at which the value clearly differs from a tangent: `c''·d²` is a few times the error. At most the
-    /// width of the piece.
+    /// Returns the distance at which the value clearly differs from a tangent: `c''·d²` is a few times the error. The
+    /// distance is at most the width of the piece.
     #[inline]
     pub(crate) fn clear_distance(&self, piece: usize) -> f64 {
         self.clear[piece]
     }
 
-    /// Smallest and largest `v = u − low`.
+    /// Returns the smallest and largest `v = u − low`.
     #[inline]
     pub(crate) fn over_range(&self) -> (f64, f64) {
         self.pieces.range()
     }
 
-    /// Marginal values `−c'` at the start and the end of the range.
+    /// Returns the marginal values `−c'` at the start and the end of the range.
     pub(crate) fn marginals(&self) -> (f64, f64) {
         self.marginals
     }
@@ -345,7 +345,7 @@ impl Cost {
         }
     }
 
-    /// Lowest positive price at which the best amount is less than the whole range.
+    /// Returns the lowest positive price at which the best amount is less than the whole range.
     pub(crate) fn lowest_price(&self) -> f64 {
         let lowest = self.response.as_ref().map_or(self.marginals.1, |response| {
             let ends = response.ends();

@@ -1,8 +1,8 @@
 //! Enclosure of a convex, decreasing function between the points at which it was evaluated.
 //!
 //! Between two neighbouring points, a convex function lies below their chord and above the extensions of the next
-//! chords on both sides. The three lines form a triangle. Its height bounds what is unknown about the function,
-//! kinks included:
+//! chords on both sides. The three lines form a triangle. The height of the triangle bounds the uncertainty about the
+//! function, even if the function has kinks:
 //!
 //! ```text
 //! height = h·l·r / (l + r),   l = s − s_left,   r = s_right − s,
@@ -120,8 +120,8 @@ fn has_kink(points: &[Point], index: usize) -> bool {
     b.min(c) > FASTER * a.max(d).max(0.0)
 }
 
-/// Height of the triangle between the points `index` and `index + 1`, given a bound on the rounding error of
-/// their values and those of their neighbours.
+/// Returns the height of the triangle between the points `index` and `index + 1`, given a bound on the rounding error
+/// of their values and those of their neighbours.
 pub(crate) fn height(points: &[Point], index: usize, noise: f64) -> f64 {
     let chord = |index: usize| -> Option<(f64, f64)> {
         let [from, to] = [points.get(index)?, points.get(index + 1)?];
@@ -146,7 +146,7 @@ pub(crate) fn height(points: &[Point], index: usize, noise: f64) -> f64 {
     height + 4.0 * noise
 }
 
-/// Distance of the point `index` above the chord of its neighbours; 0 if the three points are convex.
+/// Returns the distance of the point `index` above the chord of its neighbours; 0 if the three points are convex.
 pub(crate) fn dent(points: &[Point], index: usize) -> f64 {
     let neighbours =
         index.checked_sub(1).and_then(|left| Some((points[left], *points.get(index + 1)?)));

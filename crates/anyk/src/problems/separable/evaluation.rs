@@ -20,8 +20,8 @@ pub struct SeparableResult {
     pub objective: f64,
     /// Mean optimal objective.
     pub optimum: f64,
-    /// Mean extra cost compared with the optimum, percent of `|optimum| + price·X`, over instances whose budget
-    /// is used up. In the other instances, every policy gives each user all that is useful.
+    /// Mean extra cost compared with the optimum, percent of `|optimum| + price·X`, over instances whose budget is used
+    /// up. The other instances are left out: the optimum gives every user its maximum, and the price is 0.
     pub gap_percent: f64,
     /// Extra cost of the worst instance, percent.
     pub worst_gap_percent: f64,

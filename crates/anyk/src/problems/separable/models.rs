@@ -19,7 +19,7 @@ use crate::problems::separable::{
     SeparableSettings, evaluate_separable,
 };
 
-/// Options of a training run, except those of the problem.
+/// Returns the options of a training run, except those of the problem.
 pub(super) fn training_options() -> Vec<OptionSpec> {
     let whole = |name, unit, help| OptionSpec::new(name, OptionValue::Whole(unit), help);
     let sizes = "Numbers of users in the test instances, separated by commas";

@@ -1,5 +1,4 @@
-//! Separable problems that a caller defines with any gains, costs and budget, and those on which models are
-//! trained.
+//! Separable problems that you define with any gains, costs and budget, and those on which models are trained.
 
 use std::sync::Arc;
 
@@ -9,13 +8,13 @@ use crate::invalid::Invalid;
 use crate::problems::separable::problem::OPTIMUM;
 use crate::problems::separable::{Cost, EqualShares, Separable, SeparableSettings};
 
-/// Registry row of problems with the caller's own costs, which are functions rather than options.
+/// Registry row of problems with your own costs, which are functions rather than options.
 pub static OWN_SEPARABLE: About = About {
     answer_fields: &[],
     user_fields: &["power_w", "snr", "cost"],
     ..About::new(
         "separable",
-        "Minimize the sum of your own costs of the amounts",
+        "Minimize the sum of costs that you define",
         &[
             Column::each("gains"),
             Column::each("classes").need(Need::Default(0.0)),
@@ -98,7 +97,7 @@ impl Problem for OwnSeparable {
     }
 }
 
-/// Builds an instance, with its judge, from a problem that a caller defines.
+/// Builds an instance, with its judge, from a problem that you define.
 ///
 /// ```
 /// use std::sync::Arc;

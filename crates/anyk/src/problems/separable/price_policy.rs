@@ -41,7 +41,7 @@ pub struct SeparableRecord {
     pub units: IgnoredAny,
 }
 
-/// Cell whose users' gains belong to a separable problem: `u` is the SNR `α_k x_k/(N_0 B)` of a power `x_k`.
+/// Cell whose gains define a separable problem: `u` is the SNR `α_k x_k/(N_0 B)` of a power `x_k`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SeparableCell {
@@ -53,13 +53,13 @@ pub struct SeparableCell {
     pub cost: String,
 }
 
-/// Shape of a cost whose values are in tensors.
+/// Shape of a cost; the values of the cost are in tensors.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CostRecord {
-    /// Start of its range.
+    /// Start of the range.
     pub low: f64,
-    /// Number of its pieces.
+    /// Number of pieces.
     pub pieces: usize,
 }
 
@@ -110,7 +110,7 @@ impl SeparableSettings {
         Self { train_k: vec![10], samples: 200, seed, gain, budget, batch, steps, rate }
     }
 
-    /// Returns settings for instances similar to this one: the range of its gains, and its budget.
+    /// Returns settings for instances similar to `problem`: they have the range of its gains, and its budget.
     pub fn like(problem: &Separable, seed: u64) -> Self {
         let of = |(low, high): (f64, f64), &gain: &f64| (low.min(gain), high.max(gain));
         let (low, high) = problem.gains().iter().fold((f64::INFINITY, 0.0), of);
@@ -167,12 +167,14 @@ impl SeparablePrice {
         let content = |message: &str| ModelError::Content(message.to_owned());
         record.training.validate().map_err(|error| content(&error.to_string()))?;
         if costs.is_empty() || record.costs.len() != costs.len() {
-            return Err(content("the number of its costs differs from the number in its record"));
+            return Err(content(
+                "the number of the model's costs differs from the number in its record",
+            ));
         }
         if let Some(cell) = &record.cell {
             cell.config.validate()?;
             if !(cell.bandwidth_hz > 0.0 && cell.bandwidth_hz.is_finite()) {
-                return Err(content("the bandwidth of its cell is out of range"));
+                return Err(content("the bandwidth of the model's cell is out of range"));
             }
         }
         let responses = costs.iter().map(|cost| PriceResponse::fit(cost));
@@ -216,7 +218,7 @@ impl SeparablePrice {
         &self.costs
     }
 
-    /// Total number of prices in the responses of all costs.
+    /// Returns the total number of prices in the responses of all costs.
     pub fn prices(&self) -> usize {
         self.responses.iter().map(PriceResponse::len).sum()
     }
@@ -228,7 +230,7 @@ impl SeparablePrice {
     }
 }
 
-/// Names and shapes of a cost's tensors.
+/// Returns the names and shapes of a cost's tensors.
 fn layout(pieces: usize) -> Vec<(String, Vec<usize>)> {
     vec![
         ("ends".to_owned(), vec![pieces.saturating_add(1)]),
@@ -261,7 +263,7 @@ impl Stored for SeparablePrice {
     }
 
     fn from_parts(record: SeparableRecord, tensors: &mut Tensors) -> Result<Self, ModelError> {
-        // Files of version 0.2 contain learned responses. They are computed from the costs instead.
+        // Files of version 0.2 contain learned responses. AnyK ignores them and computes the responses from the costs.
         tensors.discard("response.outputs");
         let mut costs = Vec::new();
         for (index, &CostRecord { low, pieces }) in record.costs.iter().enumerate() {

@@ -34,7 +34,7 @@ pub(super) struct PriceResponse {
     amounts: Vec<f64>,
 }
 
-/// A price, the best `v` at it, and `c(low + v)`.
+/// Price, the best `v` at this price, and `c(low + v)`.
 #[derive(Clone, Copy)]
 struct Knot {
     price: f64,
@@ -72,7 +72,7 @@ impl PriceResponse {
         Ok(Self { prices, amounts })
     }
 
-    /// Number of prices.
+    /// Returns the number of prices.
     pub(super) fn len(&self) -> usize {
         self.prices.len()
     }

@@ -20,7 +20,7 @@ const STATEMENT: &str = "  min   Σ_k c(u_k),   u_k = α_k x_k/(N_0 B)
   s.t.  Σ_k x_k ≤ P_max,  x ≥ 0
 
 c is any cost that is decreasing and convex in the SNR u: a built-in cost, or your own as a file of samples. The \
-library also accepts functions, several costs and other amounts than power, see anyk::problems::separable.";
+library also accepts functions, several costs, and amounts other than power; see anyk::problems::separable.";
 
 const INPUT: &str = "\
 The input is a list of users, as for urllc: JSON, or CSV with a header.
@@ -121,7 +121,7 @@ fn bandwidth_option() -> OptionSpec {
     OptionSpec::new("bandwidth-hz", OptionValue::Number("HZ"), help).or("1e6").rare()
 }
 
-/// Options of a verb, for the problem and for its models.
+/// Returns the options of a verb, for the problem and for its models.
 fn flags(verb: Verb) -> Vec<OptionSpec> {
     let own = match verb {
         Verb::Solve | Verb::Assess => vec![cost_option(), bandwidth_option()],

@@ -12,10 +12,10 @@ use crate::problems::separable::cost::{COST, MOST};
 use crate::problems::separable::tabulation::check_shape;
 
 const MOST_SAMPLES: usize = 1_000_000;
-/// Distance up to which two samples count as one point: absolute, and relative to the point.
+/// Distance up to which two samples count as one point: the absolute part, and the part relative to the point.
 const CLOSEST: (f64, f64) = (1e-100, 1e-15);
 
-/// Maximum distance of a sample from the convex function (rounding), as a share of the largest value.
+/// Maximum distance of a sample from the convex function, due to rounding, as a share of the largest value.
 const MOVED: f64 = 1e-10;
 
 /// Data of a table.
@@ -79,8 +79,8 @@ pub(crate) fn interpolate(samples: &[(f64, f64)]) -> Result<Found, CostError> {
     Ok(Found { low, ends, coefficients, errors, between: between(&points, &lines) })
 }
 
-/// Values at the samples and slopes of the lines between them, convex and never increasing. If rounding leaves
-/// adjacent lines in the wrong order, one line from the first of their samples to the last replaces them.
+/// Returns the values at the samples and the slopes of the lines between them, convex and never increasing. If rounding
+/// leaves adjacent lines in the wrong order, one line from the first of their samples to the last replaces them.
 fn in_order(points: &[(f64, f64)]) -> Result<(Vec<f64>, Vec<f64>), CostError> {
     // First sample, width and change of value of each line.
     let mut pooled: Vec<(usize, f64, f64)> = Vec::new();
@@ -112,7 +112,7 @@ fn in_order(points: &[(f64, f64)]) -> Result<(Vec<f64>, Vec<f64>), CostError> {
     Ok((values, lines))
 }
 
-/// Slopes at the samples, between those of the adjacent lines.
+/// Returns the slopes at the samples, between those of the adjacent lines.
 fn slopes(lines: &[f64]) -> Vec<f64> {
     let mut slopes = vec![0.0; lines.len() + 1];
     for (slope, pair) in slopes[1..].iter_mut().zip(lines.windows(2)) {
@@ -129,7 +129,7 @@ fn slopes(lines: &[f64]) -> Vec<f64> {
     slopes
 }
 
-/// Coefficients on `[−1, 1]` of a parabola with a value at the left end and slopes at both ends.
+/// Returns the coefficients on `[−1, 1]` of a parabola with a value at the left end and slopes at both ends.
 fn parabola(value: f64, width: f64, (left, right): (f64, f64)) -> [f64; COST] {
     let mut coefficients = [0.0; COST];
     coefficients[0] = value + width * (0.5 * left + 0.125 * (right - left));
@@ -149,8 +149,8 @@ fn cut_flat_end(ends: &mut Vec<f64>, coefficients: &mut Vec<[f64; COST]>, errors
     }
 }
 
-/// Maximum difference between two convex, decreasing functions through the samples, relative to the range of
-/// values. Such a function lies below the line between two samples and above the extensions of the neighbouring
+/// Returns the maximum difference between two convex, decreasing functions through the samples, relative to the range
+/// of values. Such a function lies below the line between two samples and above the extensions of the neighbouring
 /// lines.
 fn between(points: &[(f64, f64)], lines: &[f64]) -> f64 {
     let mut worst = 0.0f64;

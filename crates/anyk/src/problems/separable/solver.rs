@@ -1,8 +1,8 @@
 //! Exact optimum by dual decomposition on the single budget.
 //!
-//! At a price `ν` of the budget, each user solves its own problem, `−α_k c_k'(α_k x_k) = ν`. A user takes its
-//! minimum if even the first unit is worth less than the price, and its maximum if the last unit is worth more.
-//! The total of all users falls with the price, so one root in one variable remains.
+//! At a price `ν` of the budget, each user solves its own problem, `−α_k c_k'(α_k x_k) = ν`, where `c_k` includes the
+//! weight of the user. A user takes its minimum if even the first unit is worth less than the price, and its maximum if
+//! the last unit is worth more. The total of all users falls with the price, so one root in one variable remains.
 //!
 //! # The certificate
 //!
@@ -29,20 +29,20 @@ pub struct SeparableSolution {
     pub outcome: Outcome,
     /// Amounts `x_k`; empty if infeasible.
     pub amounts: Vec<f64>,
-    /// Objective `Σ c_k(α_k x_k)`.
+    /// Objective `Σ w_k c_k(α_k x_k)`.
     pub objective: f64,
-    /// Dual variable of the budget: the saving from one more unit. 0 if the budget is not used up.
+    /// Dual variable of the budget: the saving from one more unit. It is 0 if the budget is not used up.
     pub price: f64,
     /// Bound on `(objective − optimum) / (|objective| + price·X)`; the objective itself may be 0.
     pub duality_gap: f64,
-    /// Number of users at the end of their cost's range who would take more at this price. If the range does not
-    /// end where the cost itself ends, a longer range gives another answer.
+    /// Number of users at the end of their cost's range who would take more at this price. If the cost itself continues
+    /// beyond its range, a longer range gives another answer.
     pub at_end: usize,
     /// Number of trial prices.
     pub iterations: u32,
 }
 
-/// Solver that keeps its buffers. Reuse it: after the first solve of a size, it does not allocate memory.
+/// Solver that keeps its buffers. Reuse it: after the first instance of a size, it does not allocate memory.
 #[derive(Debug, Clone, Default)]
 pub struct SeparableSolver {
     over: Vec<f64>,
@@ -76,8 +76,8 @@ impl SeparableSolver {
         self.finish(problem, found.price, solution);
     }
 
-    /// Splits the budget at the price at which the users' amounts add up to it. `respond` returns a user's amount
-    /// at the user's own price and the derivative with respect to that price. `None` if the budget does not cover
+    /// Splits the budget at the price at which the users' amounts add up to it. `respond` returns a user's amount at
+    /// the user's own price and the derivative with respect to that price. Returns `None` if the budget does not cover
     /// every user's minimum.
     pub(super) fn split(
         &mut self,
@@ -129,7 +129,7 @@ impl SeparableSolver {
         Some(Found { price: found.ln_price.exp(), iterations: found.iterations })
     }
 
-    /// Amounts of the last split.
+    /// Returns the amounts of the last split.
     pub(super) fn amounts(&self, problem: &Separable) -> impl Iterator<Item = f64> {
         let users = self.over.iter().zip(problem.inverse_gains()).enumerate();
         users.map(|(user, (over, inverse))| (problem.cost_of(user).low() + over) * inverse)
@@ -239,7 +239,7 @@ fn total(
     (sum, slope)
 }
 
-/// Bound on `h(v) − min h`, where `h(v) = c(low + v) + price·v`.
+/// Returns a bound on `h(v) − min h`, where `h(v) = c(low + v) + price·v`.
 fn excess(cost: &Cost, v: f64, price: f64) -> f64 {
     let own = Bracket::around(cost, v, price);
     // At an end of the range, and next to a kink, the slope is known more accurately in the middle of the

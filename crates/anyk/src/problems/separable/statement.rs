@@ -7,19 +7,20 @@ use crate::invalid::Invalid;
 use crate::problems::separable::Cost;
 use crate::tolerance;
 
-/// One budget for users whose costs are decreasing and convex in their amounts:
+/// Division of one budget among users whose costs are decreasing and convex in their amounts:
 ///
 /// ```text
 /// min  Σ_k w_k c_k(α_k x_k)     s.t.   Σ_k x_k ≤ X,   x ≥ 0
 ///  x
 /// ```
 ///
-/// The weights `w_k` are 1 unless [`Separable::with_weights`] sets them. Water-filling, from a function:
+/// The weights `w_k` are 1 unless [`Separable::with_weights`] sets them. This example solves water-filling, with the
+/// cost as a function:
 ///
 /// ```
 /// use std::sync::Arc;
 /// use anyk::problems::separable::{Cost, Separable, SeparableSolver};
-/// // The largest sum rate over channels with these gains, with a power of 2.
+/// // Maximize the sum rate over channels with these gains, with a total power of 2.
 /// let gains = [3.0, 1.0, 0.2];
 /// let range = (0.0, Separable::reach(&gains, 2.0));
 /// let cost = Arc::new(Cost::from_fn(range, |u| -u.ln_1p())?);
@@ -56,9 +57,9 @@ pub struct SeparableAssessment {
     pub budget_excess: f64,
     /// Number of users who get less than their minimum.
     pub starved: usize,
-    /// Largest relative violation of the KKT conditions. The marginal value of the budget is equal for all users
-    /// whose amount is between minimum and maximum, at most this value at the maximum and at least this value at
-    /// the minimum. Unused budget has no value.
+    /// Largest relative violation of the KKT conditions. At an optimum, the marginal value of the budget is equal for
+    /// all users whose amount is between minimum and maximum. It is at least this value for users at the maximum, and
+    /// at most this value for users at the minimum. Unused budget has no value.
     pub kkt_residual: f64,
 }
 
@@ -130,7 +131,7 @@ impl Separable {
         Self::new(vec![cost], gains.into_iter().map(|gain| (gain, 0)), budget)
     }
 
-    /// Largest `u = αx` that any user can get, and up to which a cost must be known.
+    /// Returns the largest `u = αx` that any user can get. A cost must be known up to this value.
     pub fn reach(gains: &[f64], budget: f64) -> f64 {
         budget * gains.iter().fold(0.0, |most: f64, gain| most.max(*gain))
     }
@@ -160,32 +161,32 @@ impl Separable {
         &self.class
     }
 
-    /// Gain of each user.
+    /// Returns the gain of each user.
     pub fn gains(&self) -> &[f64] {
         &self.gains
     }
 
-    /// Inverse gains `1/α_k`.
+    /// Returns the inverse gains `1/α_k`.
     pub(crate) fn inverse_gains(&self) -> &[f64] {
         &self.inverse
     }
 
-    /// Weight of each user's cost.
+    /// Returns the weight of each user's cost.
     pub fn weights(&self) -> &[f64] {
         &self.weights
     }
 
-    /// Price factors `1/(w_k α_k)`.
+    /// Returns the price factors `1/(w_k α_k)`.
     pub(crate) fn price_factors(&self) -> &[f64] {
         &self.price_factor
     }
 
-    /// Total budget `X`.
+    /// Returns the total budget `X`.
     pub fn budget(&self) -> f64 {
         self.budget
     }
 
-    /// Cost of a user.
+    /// Returns the cost of a user.
     #[inline]
     pub fn cost_of(&self, user: usize) -> &Cost {
         &self.costs[self.class[user]]
@@ -196,13 +197,13 @@ impl Separable {
         self.weights[user] * self.cost_of(user).value(u)
     }
 
-    /// Minimum amount that serves each user.
+    /// Returns the minimum amount that serves each user.
     pub(crate) fn least(&self) -> impl Iterator<Item = f64> {
         let rows = self.class.iter().zip(&self.inverse);
         rows.map(|(&class, inverse)| self.costs[class].range().0 * inverse)
     }
 
-    /// Number of users.
+    /// Returns the number of users.
     pub fn size(&self) -> usize {
         self.gains.len()
     }

@@ -33,10 +33,10 @@ const FINEST: f64 = 256.0 * f64::EPSILON;
 const FIRST_FALL: f64 = 1e-3;
 /// Goal for the difference between polynomial and values, in units of `|c| − v·c'`.
 const GOAL: f64 = 1e-12;
-/// Difference below which a piece counts as limited by the function's own accuracy if halving improves neither
-/// half. Around a kink, halving improves one of them.
+/// Difference below which a piece counts as limited by the function's own accuracy if halving improves neither half.
+/// Around a kink, halving improves one half.
 const NOISE: f64 = 1e-9;
-/// Violation of convexity or monotonicity that is allowed, as a share of the cost's size.
+/// Maximum violation of convexity or monotonicity, as a share of the cost's size.
 const SHAPE: f64 = 1e-11;
 /// Rounding error of a point that a function may ignore.
 const PLACE: f64 = 64.0 * f64::EPSILON;
@@ -66,7 +66,7 @@ pub(crate) struct Found {
 struct Trial {
     low: f64,
     high: f64,
-    /// Relative error of the piece of which it is a half.
+    /// Relative error of the piece that was halved.
     before: f64,
 }
 
@@ -88,17 +88,17 @@ pub(crate) struct Function<F> {
 }
 
 impl<F> Function<F> {
-    /// Scale with which differences of values around `v` are compared, given the value and `−c'` at `v`.
+    /// Returns the scale for differences of values around `v`, given the value and `−c'` at `v`.
     fn size(&self, v: f64, value: f64, marginal: f64) -> f64 {
         value.abs() + self.last + v * marginal
     }
 
-    /// Bound on the rounding error of a value, given `−c'` at its point.
+    /// Returns a bound on the rounding error of a value, given `−c'` at its point.
     fn rounding(&self, (u, value): Point, marginal: f64) -> f64 {
         ROUNDING * self.size(u - self.low, value, marginal) + f64::EPSILON * u * marginal
     }
 
-    /// Minimum width of an interval or a piece that ends at `u`.
+    /// Returns the minimum width of an interval or a piece that ends at `u`.
     pub(crate) fn finest(&self, u: f64) -> f64 {
         (FINEST * u).max((self.high - self.low) * 0.5f64.powi(HALVINGS))
     }
@@ -122,7 +122,7 @@ impl<F: FnMut(&[f64], &mut [f64])> Function<F> {
         values
     }
 
-    /// Point at `v` above the start of the range.
+    /// Returns the point at `v` above the start of the range.
     fn place(&self, v: f64) -> f64 {
         (self.low + v).min(self.high)
     }
@@ -172,7 +172,7 @@ pub(crate) fn tabulate(
     Ok(Found { ends, coefficients: good.iter().map(|piece| piece.coefficients).collect(), errors })
 }
 
-/// Bound on the difference between a piece's polynomial and the function; see the module header.
+/// Returns a bound on the difference between a piece's polynomial and the function; see the module header.
 fn error_of<F>(function: &Function<F>, points: &[Point], piece: &Piece) -> f64 {
     let polynomial = Polynomial::new(piece);
     let curvature = polynomial.most_curvature();
@@ -197,13 +197,13 @@ fn error_of<F>(function: &Function<F>, points: &[Point], piece: &Piece) -> f64 {
     error
 }
 
-/// Indices of the points of an interval.
+/// Returns the indices of the points of an interval.
 fn within(points: &[Point], from: f64, to: f64) -> std::ops::Range<usize> {
     points.partition_point(|point| point.0 < from)..points.partition_point(|point| point.0 <= to)
 }
 
-/// Ends of octaves of `v`. They start at 0 if the function is finite at 0, otherwise at the first octave from
-/// which the function is finite up to the end.
+/// Returns the ends of octaves of `v`. They start at 0 if the function is finite at 0, otherwise at the first octave
+/// from which the function is finite up to the end.
 fn octaves<F: FnMut(&[f64], &mut [f64])>(
     function: &mut Function<F>,
 ) -> Result<Vec<f64>, CostError> {
@@ -236,7 +236,7 @@ fn octaves<F: FnMut(&[f64], &mut [f64])>(
     if over[0] <= 0.0 {
         let size = function.size(0.0, values[0], 0.0);
         let falls = values.iter().skip(1).position(|value| values[0] - value > FIRST_FALL * size);
-        // If it falls nowhere, the check of its shape reports why.
+        // If the function falls nowhere, the check of its shape reports why.
         over.drain(1..=falls.unwrap_or(0).min(over.len() - 2));
     }
     Ok(over)
@@ -282,7 +282,7 @@ fn halve<F: FnMut(&[f64], &mut [f64])>(
     Ok(rest)
 }
 
-/// A polynomial on a piece.
+/// Polynomial on a piece.
 struct Polynomial<'a> {
     centre: f64,
     per_half_width: f64,
@@ -303,7 +303,7 @@ impl<'a> Polynomial<'a> {
         self.coefficients.iter().rev().fold(0.0, |sum, coefficient| sum * t + coefficient)
     }
 
-    /// Bound on the second derivative on the piece, since `|t| ≤ 1`.
+    /// Returns a bound on the second derivative on the piece, since `|t| ≤ 1`.
     fn most_curvature(&self) -> f64 {
         let terms = self.coefficients.iter().enumerate();
         let sum: f64 =
@@ -390,7 +390,7 @@ fn check_convex(points: &[(f64, f64)], low: f64) -> Result<(), CostError> {
     Ok(())
 }
 
-/// Drops the pieces on which the cost no longer falls, as far as its values show. Returns by how much it may
+/// Drops the pieces on which the cost no longer falls, as far as its values show. Returns by how much the cost may
 /// still fall after the last piece.
 fn cut_flat_end(points: &[Point], low: f64, good: &mut Vec<Piece>) -> f64 {
     let Some(&(_, least)) = points.last() else { return 0.0 };

@@ -19,11 +19,11 @@ use crate::problems::urllc::lagrangian::{BANDWIDTH, HIDDEN, LossUnits, MULTIPLIE
 use crate::problems::urllc::{LossScale, Recipe, UserInputs};
 use crate::qos::{BandwidthTable, Qos, RequiredBandwidth, ServiceClass};
 
-/// Settings of a training run: equal settings and seeds give equal parameters, bit for bit.
+/// Settings of a training run. Equal settings, including the seed, give equal parameters, bit for bit.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TrainSettings {
-    /// Method that is trained.
+    /// Method to train.
     pub method: Method,
     /// Numbers of users in the training samples.
     pub train_k: Vec<usize>,
@@ -45,8 +45,8 @@ pub struct TrainSettings {
     pub seed: u64,
 }
 
-/// Objective of Algorithm 1 with its training sets. The parameters of the networks for powers, bandwidths and
-/// multipliers follow one another.
+/// Objective of Algorithm 1 with its training sets. The parameters of the three networks (powers, bandwidths,
+/// multipliers) are concatenated in this order.
 pub struct Algorithm1 {
     settings: TrainSettings,
     sets: Vec<TrainingSet>,
@@ -92,22 +92,22 @@ impl TrainSettings {
         self.recipe.validate()
     }
 
-    /// Widths of the layers of a GNN for each user: inputs, hidden features, output.
+    /// Returns the widths of the layers of a GNN for each user: inputs, hidden features, output.
     pub(crate) fn gnn_widths(&self) -> Vec<usize> {
         [&[self.inputs.count()], &self.hidden[..], &[1]].concat()
     }
 
-    /// Returns whether a GNN has the paper's architecture, for which the kernels are written.
+    /// Returns whether a GNN has the paper's architecture, which the kernels require.
     pub(crate) fn is_of_kernel_shape(&self) -> bool {
         self.inputs == UserInputs::Gain && self.hidden[..] == [HIDDEN]
     }
 
-    /// Number of steps in an epoch, which uses each sample of each size once.
+    /// Returns the number of steps in an epoch, which uses each sample of each size once.
     fn steps_per_epoch(&self) -> u64 {
         (self.samples.div_ceil(self.recipe.batch) * self.train_k.len()) as u64
     }
 
-    /// Number of steps of the whole training run.
+    /// Returns the number of steps of the whole training run.
     pub fn steps(&self) -> u64 {
         self.recipe.steps.unwrap_or_else(|| self.recipe.epochs * self.steps_per_epoch())
     }
@@ -123,7 +123,7 @@ impl Algorithm1 {
         settings.validate()?;
         let outer = match (settings.method, law) {
             (Method::PGnn, None) => {
-                let expected = "a pre-trained outer function with it";
+                let expected = "m-gnn or fnn: no pre-trained outer function was given";
                 return Err(Invalid::value("method", "p-gnn", expected).into());
             }
             (Method::PGnn, law) => law.map(Outer::Pretrained),
@@ -140,7 +140,7 @@ impl Algorithm1 {
         Self::with_outer(system, settings, Some(Outer::Exact(&table)))
     }
 
-    /// Draws the training sets with an outer function, or with a constant instead.
+    /// Draws the training sets with an outer function, or with a constant if there is none.
     fn with_outer(
         system: &System,
         settings: &TrainSettings,
@@ -196,7 +196,7 @@ impl Algorithm1 {
         }
     }
 
-    /// Unit of the bandwidth outputs of M-GNN and FNN, Hz.
+    /// Returns the unit of the bandwidth outputs of M-GNN and FNN, Hz.
     pub fn unit_hz(&self) -> f64 {
         self.unit_hz
     }
@@ -251,8 +251,8 @@ fn qos_of(system: &System, settings: &TrainSettings) -> Result<Qos, Invalid> {
     system.qos(ServiceClass { epsilon: settings.epsilon_d, ..system.service() })
 }
 
-/// Typical bandwidth of a user, Hz, as the unit of outputs without a size law. It is the bandwidth that a user in the
-/// middle of the road needs at equal power, averaged over the training sizes.
+/// Returns the typical bandwidth of a user, Hz, which is the unit of outputs without a size law. A user in the middle
+/// of the road needs this bandwidth at equal power, on average over the training sizes.
 fn unit_hz(system: &System, qos: &Qos, sizes: &[usize]) -> Result<f64, TrainError> {
     let required = RequiredBandwidth::new(qos.clone());
     let road = system.road();
@@ -262,7 +262,7 @@ fn unit_hz(system: &System, qos: &Qos, sizes: &[usize]) -> Result<f64, TrainErro
         let received_w = gain * system.max_power_w() / size as f64;
         let point = required.at(received_w).map_err(|weak| {
             TrainError::Infeasible(format!(
-                "a user in the middle of the road, among {size}: {weak}"
+                "a user in the middle of the road, at K = {size}: {weak}"
             ))
         })?;
         sum += point.bandwidth_hz;
@@ -273,8 +273,8 @@ fn unit_hz(system: &System, qos: &Qos, sizes: &[usize]) -> Result<f64, TrainErro
 /// Input of a user at the edge of the paper's cell, rounded down.
 const EDGE: f64 = 1.1;
 
-/// Difference between the smallest input of a cell and that of the paper's cell; at most 0. Larger cells have
-/// weaker users, and features that must be linear for every input start lower by this amount.
+/// Returns the difference between the smallest input of a cell and that of the paper's cell; at most 0. Larger cells
+/// have weaker users, and features that must be linear for every input start lower by this amount.
 fn shift(system: &System) -> f64 {
     let edge = system.path_loss().gain(system.road().cell_radius_m);
     (scaled_gain(edge) - EDGE).min(0.0)
@@ -317,7 +317,7 @@ fn initialize_blindly(
     parameters
 }
 
-/// Bias of the last layer with which the output starts at its intended value.
+/// Returns the bias of the last layer that gives the output its intended initial value.
 fn start(network: usize) -> f64 {
     match network {
         POWER => 0.0,
@@ -375,7 +375,7 @@ fn initialize_gnn(
     parameters
 }
 
-/// Draws He's initialization with a small last layer.
+/// Draws initial parameters by He's rule, with a small last layer.
 fn initialize_dense(settings: &TrainSettings, network: usize, rng: &mut ChaCha8Rng) -> Vec<f64> {
     let dense = fnn_network(settings);
     let mut parameters: Vec<f64> = Vec::new();
@@ -390,8 +390,8 @@ fn initialize_dense(settings: &TrainSettings, network: usize, rng: &mut ChaCha8R
     parameters
 }
 
-/// Fully connected network of the FNN method, with one input and one output per user of the largest cell. The
-/// output is taken before softmax or softplus.
+/// Returns the fully connected network of the FNN method, with one input and one output per user of the largest cell.
+/// The output is taken before softmax or softplus.
 pub(crate) fn fnn_network(settings: &TrainSettings) -> Dense {
     let users = settings.train_k.iter().copied().max().unwrap_or(1);
     let mut widths = vec![users];

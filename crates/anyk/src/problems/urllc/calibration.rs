@@ -20,12 +20,12 @@ pub struct Judge {
     pub rule: Arc<FadingQuadrature>,
 }
 
-/// Users of a cell who are judged.
+/// Users of each cell that a calibration judges.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Judged {
-    /// The first user only: users of different cells are independent.
+    /// Only the first user: users of different cells are independent.
     First,
-    /// All users: more users for the same work, but users of one cell share its powers.
+    /// All users: more users for the same work, but users of one cell share its power budget and are not independent.
     All,
 }
 
@@ -50,7 +50,8 @@ pub fn required_factors<P: CellPolicy + Sync>(
         (system.road(), system.path_loss(), UrllcProblem::in_cell(system));
     // Prevents rounding of factor and table from turning a QoS that holds into one that does not.
     let up = 1.0 + table.error_bound() + tolerance::TABLE;
-    // A factor widens the bandwidth up to most_hz: that must be sufficient, and not so much that it harms.
+    // A factor widens the bandwidth to at most most_hz. The widened bandwidth must meet the QoS, and must not be so
+    // wide that the QoS fails again.
     let reaches = |received_w: f64, needed_hz: f64| {
         let wide = || table.exact().qos().margin(received_w.ln(), most_hz.ln()).value >= 0.0;
         needed_hz <= most_hz * (1.0 + tolerance::TABLE) && (most_hz <= fold_hz || wide())
@@ -91,9 +92,9 @@ pub fn required_factors<P: CellPolicy + Sync>(
     Ok(measured.into_iter().flat_map(|found: Rows<Vec<f64>>| found.rows).flatten().collect())
 }
 
-/// Returns the policy with the smallest factor that gives the guarantee. At several sizes the guarantee holds at
-/// all of them jointly: each size gets its share of `δ`, and the largest factor is used. A policy that was
-/// learned from samples does not contain a fading distribution, so it needs a judge.
+/// Returns the policy with the smallest factor that gives the guarantee. For several sizes, the guarantee holds
+/// jointly: each size gets an equal share of `δ`, and the largest factor is used. A policy that was learned from
+/// samples does not contain a fading distribution, so it needs a judge.
 pub fn calibrate<P: CellPolicy + Sync>(
     policy: &P,
     judge: Option<&Judge>,
@@ -126,8 +127,8 @@ pub fn calibrate<P: CellPolicy + Sync>(
         let factor = Guarantee::order_statistic(factors, missed).unwrap_or(f64::INFINITY);
         if factor.is_infinite() {
             return Err(Error::NoGuarantee(format!(
-                "{unserved} of {cells} users at K = {size} get a power for which no bandwidth is sufficient, more than \
-                 the {missed} that a share {beta} allows"
+                "at K = {size}, {unserved} of {cells} users cannot be served: no bandwidth suffices for their power, \
+                 or the model rejects their cell. The guarantee (beta = {beta}, delta = {delta}) allows at most {missed}"
             )));
         }
         margin = margin.max(factor);

@@ -14,7 +14,7 @@ pub(crate) struct CellByClass {
     ln_gain: Vec<f64>,
     least_w: Vec<f64>,
     over_w: Vec<f64>,
-    /// Last responses if a curve is exact; they are the next first guesses.
+    /// Last responses of users whose curve is exact: first guesses for the next price.
     near: Vec<Option<Response>>,
     /// Difference that converts `ln ν` from Hz/W to the curves' own units.
     ln_noise: f64,
@@ -82,27 +82,27 @@ impl CellByClass {
         });
     }
 
-    /// Minimum total power that could serve every user, W.
+    /// Returns the minimum total power that could serve every user, W.
     pub(crate) fn least_power_w(&self) -> f64 {
         self.least_w.iter().sum()
     }
 
-    /// Power above the minimum at the price of the last call, W.
+    /// Returns the total power above the minimum at the last price, W.
     pub(crate) fn over_power_w(&self) -> f64 {
         self.over_w.iter().sum()
     }
 
-    /// Minimum power of each user, W, and the user's index in the problem.
+    /// Returns the minimum power of each user, W, and the user's index in the problem.
     pub(crate) fn needs(&self) -> Vec<(f64, usize)> {
         self.least_w.iter().copied().zip(self.order.iter().copied()).collect()
     }
 
-    /// Indices of the users in the problem, in the order of the responses.
+    /// Returns the indices of the users in the problem, in the order of the responses.
     pub(crate) fn positions(&self) -> &[usize] {
         &self.order
     }
 
-    /// Curves of the classes, and the number of users in each.
+    /// Returns the curves of the classes, and the number of users in each.
     pub(crate) fn classes(&self) -> impl Iterator<Item = (&Curve, usize)> {
         self.groups.iter().map(|group| (&group.curve, group.end - group.start))
     }
@@ -114,7 +114,8 @@ impl CellByClass {
         }
     }
 
-    /// First guess of `ln ν` (ν in Hz/W) if every user has the same share `e^ln_excess` above the minimum.
+    /// Returns a first guess of `ln ν` (ν in Hz/W) at which every user is above its minimum power by the share
+    /// `e^ln_excess`.
     pub(crate) fn price_at_share(&self, ln_excess: f64) -> f64 {
         let mut guess = 0.0;
         for Group { curve, start, end } in &self.groups {
@@ -125,8 +126,8 @@ impl CellByClass {
         guess / self.least_w.len() as f64
     }
 
-    /// Gives every user the power above which more power saves no bandwidth; `false` if there is a user without such
-    /// a power, whose power is then not set.
+    /// Gives every user the power above which more power saves no bandwidth. Returns `false` if a class has no such
+    /// power; some powers are then not set.
     pub(crate) fn share_to_the_end(&mut self) -> bool {
         for Group { curve, start, end } in &self.groups {
             let Some(flat) = curve.exact().flat() else { return false };
@@ -251,10 +252,10 @@ struct Terms {
     error: f64,
     twice_error: f64,
     slope_error: f64,
-    /// Minimum factor by which the price falls when the excess power doubles; only for a table. Without a table,
-    /// `answer` evaluates each user's curve.
+    /// Minimum factor by which the price falls when the excess power doubles; `None` without a table: `answer` then
+    /// evaluates each user's curve.
     fall_at_double: Option<f64>,
-    /// Value of the power that is held back, Hz per W.
+    /// Value of the held-back power, Hz per W.
     held_back: f64,
     /// Minimum bandwidth at any power, Hz; 0 without a largest spectral efficiency.
     least_hz: f64,
@@ -352,7 +353,7 @@ mod tests {
             }
             let rest = (gap_hz - rounded_hz) / expected_hz;
             assert!(rounded_hz > 0.0 && (rest - 1.0).abs() < 1e-3, "{load}: {rest}");
-            // If the argument does not apply, there is no bound.
+            // If the proof does not apply, there is no bound.
             let (_, gap_hz) = cell.allocate(scale, price / 2.0, &mut found);
             assert!(gap_hz.is_infinite());
         }

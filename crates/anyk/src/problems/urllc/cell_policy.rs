@@ -1,4 +1,5 @@
-//! Common interface of the learned policies of (P1), with the factor that a calibration puts on their bandwidths.
+//! Common interface of the learned policies of (P1), with the factor by which a calibration multiplies their
+//! bandwidths.
 
 use crate::config::System;
 use crate::core::Policy;
@@ -12,23 +13,24 @@ pub trait CellPolicy: Clone {
     /// Returns an allocator with its own buffers. Clones of it share the parameters.
     fn allocator(&self) -> Self::Allocator;
 
-    /// Cell for which the policy was trained.
+    /// Returns the cell for which the policy was trained.
     fn system(&self) -> &System;
 
     /// Returns whether the policy was trained for the fading distribution of its cell rather than on samples of
     /// an unknown one.
     fn knows_fading(&self) -> bool;
 
-    /// Maximum bandwidth of a user in its own class to which the factor of a guarantee widens, Hz.
+    /// Returns the largest bandwidth, Hz, to which the factor of a guarantee widens that of a user in the policy's own
+    /// class.
     fn most_hz(&self) -> Result<f64, ModelError>;
 
-    /// Guarantee from the calibration, if there was one.
+    /// Returns the guarantee of the calibration; `None` if the policy is not calibrated.
     fn guarantee(&self) -> Option<&Guarantee>;
 
-    /// Replaces the guarantee without checks.
+    /// Replaces the guarantee without checking it.
     fn set_guarantee(&mut self, guarantee: Option<Guarantee>);
 
-    /// Returns the policy with a guarantee, which must be consistent with its own numbers.
+    /// Returns the policy with a guarantee, or an error if the numbers of the guarantee contradict each other.
     fn with_guarantee(&self, guarantee: Guarantee) -> Result<Self, ModelError> {
         guarantee.validate()?;
         let mut policy = self.clone();

@@ -25,8 +25,8 @@ impl Certificate {
     }
 }
 
-/// Bandwidth up to which any bandwidth of at least `b(u)` meets the QoS. Under a largest spectral efficiency, `M` may
-/// have more than one maximum, so that nothing follows from `b(u)`.
+/// Returns the largest bandwidth, Hz, up to which every bandwidth of at least `b(u)` meets the QoS. Returns 0 under a
+/// largest spectral efficiency: `M` may then have several maxima, so `b(u)` proves nothing about larger bandwidths.
 fn sufficient_up_to_hz(bandwidth: &KnownBandwidth) -> f64 {
     match bandwidth.qos().max_spectral_efficiency() {
         None => bandwidth.max_bandwidth_hz(),
@@ -48,7 +48,8 @@ pub struct Certifier {
 }
 
 impl Certifier {
-    /// Prepares the bandwidth functions of a cell's classes. Returns `false` if they are those of the last cell.
+    /// Prepares the bandwidth functions of a cell's classes. Returns `false` if the last cell had the same classes, so
+    /// nothing changed.
     pub fn prepare(&mut self, problem: &Urllc) -> bool {
         let classes = problem.classes();
         let same = |(known, (service, qos)): (&KnownBandwidth, (&ServiceClass, &Qos))| {
@@ -76,12 +77,12 @@ impl Certifier {
         true
     }
 
-    /// Functions `b(u)` of the classes of the last prepared cell, in the order of the classes.
+    /// Returns the functions `b(u)` of the classes of the last prepared cell, in the order of the classes.
     pub fn bandwidths(&self) -> &[KnownBandwidth] {
         &self.bandwidths
     }
 
-    /// Minimum total power that could serve every user, W.
+    /// Returns the minimum total power that could serve every user, W.
     pub fn least_power_w(&mut self, problem: &Urllc) -> f64 {
         self.prepare(problem);
         let least = |class: usize| self.bandwidths[class].min_received_w();

@@ -40,7 +40,7 @@ impl<'a> Outer<'a> {
     }
 }
 
-/// Sample of a step, and the index of its first fading state in use.
+/// Sample of a step, and the index of the first fading state that the step uses.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Pick {
     pub(crate) index: u32,
@@ -90,12 +90,12 @@ impl TrainingSet {
         Ok(Self { size, samples, draws, x, energy, uses, fading })
     }
 
-    /// Mean of `z⁰` over all users, which is the unit of the loss.
+    /// Returns the mean of `z⁰` over all users, which is the unit of the loss.
     pub(crate) fn mean_uses(&self) -> f64 {
         self.uses.iter().map(|&uses| f64::from(uses)).sum::<f64>() / self.uses.len() as f64
     }
 
-    /// Inputs `ln α + 30` of a sample's users.
+    /// Returns the inputs `ln α + 30` of a sample's users.
     pub(crate) fn x(&self, pick: Pick) -> &[f32] {
         &self.x[pick.index as usize * self.size..(pick.index as usize + 1) * self.size]
     }

@@ -9,7 +9,7 @@ use crate::invalid::Invalid;
 use crate::problems::urllc::{URLLC, Urllc, UrllcAllocation};
 use crate::qos::ServiceClass;
 
-/// Objective: the total bandwidth.
+/// Objective of (P1): the total bandwidth.
 const GOAL: Goal = Goal { name: "total bandwidth", unit: "Hz", larger_is_better: false };
 /// Maximum power in W, or bandwidth in Hz, that the judge accepts; squares of larger values would overflow.
 const MOST_AMOUNT: f64 = 1e15;
@@ -38,7 +38,7 @@ impl From<UrllcAllocation> for Allocation {
     }
 }
 
-/// Users whose QoS does not hold, with their packet losses.
+/// Returns the users whose QoS does not hold, with their packet losses.
 pub(crate) fn missed(problem: &Urllc, allocation: &UrllcAllocation) -> Vec<Missed> {
     let rows = allocation.power_w.iter().zip(&allocation.bandwidth_hz);
     let users = problem.users().iter().zip(rows).enumerate();
@@ -59,7 +59,7 @@ pub(crate) fn missed(problem: &Urllc, allocation: &UrllcAllocation) -> Vec<Misse
         .collect()
 }
 
-/// Rejects amounts of users outside any sensible range.
+/// Rejects amounts that are negative, not finite or larger than the judge accepts.
 pub(crate) fn check_range(given: &Allocation, names: &[&'static str]) -> Result<(), Error> {
     for (name, values) in names.iter().zip(&given.amounts) {
         let unfit = |value: &f64| !(0.0..=MOST_AMOUNT).contains(value);
@@ -71,12 +71,12 @@ pub(crate) fn check_range(given: &Allocation, names: &[&'static str]) -> Result<
     Ok(())
 }
 
-/// Logarithms `ln α` of users.
+/// Returns the logarithms `ln α` of users.
 pub(crate) fn features(problem: &Urllc) -> Vec<f64> {
     problem.users().iter().map(|user| user.gain.ln()).collect()
 }
 
-/// Input arrays of the users of a cell.
+/// Returns the input arrays of the users of a cell.
 pub(crate) fn user_inputs(problem: &Urllc) -> Vec<NamedArray> {
     let mut columns = [const { Vec::new() }; 4];
     for user in problem.users() {
@@ -94,7 +94,7 @@ pub(crate) fn work(problem: &Urllc) -> usize {
     problem.users().len() + 5_000 * problem.classes().len()
 }
 
-/// Powers, bandwidths and packet losses of users for a report.
+/// Returns the powers, bandwidths and packet losses of users for a report.
 pub(crate) fn details(
     problem: &Urllc,
     allocation: &UrllcAllocation,
@@ -127,7 +127,7 @@ pub(crate) fn details(
     ])
 }
 
-/// Adds one line for each value outside the training ranges of a model, and one about what to do.
+/// Adds one line for each value outside the training ranges of a model, and one that says what to do.
 pub(crate) fn outside_lines(problem: &str, facts: &Facts, text: &mut Text) {
     let Some(Fact::Texts(all)) = facts.get("out_of_range") else { return };
     if all.is_empty() {
@@ -139,13 +139,13 @@ pub(crate) fn outside_lines(problem: &str, facts: &Facts, text: &mut Text) {
     ));
 }
 
-/// Channel uses in a frame from which the normal approximation is meant to hold.
+/// Minimum number of channel uses in a frame for which the normal approximation is meant to hold.
 const LEAST_USES: f64 = 100.0;
-/// Spectral efficiency up to which modems follow the rate formula, bit/s/Hz: a little more than 256-QAM has.
+/// Maximum spectral efficiency at which modems follow the rate formula, bit/s/Hz: slightly above that of 256-QAM.
 const MOST_EFFICIENCY: f64 = 8.0;
 
-/// Returns a warning if some user is outside the range of the rate formula, with the fewest channel uses and the largest
-/// spectral efficiency.
+/// Returns a warning if some user is outside the range of the rate formula. The warning contains the fewest channel
+/// uses and the largest spectral efficiency of all users.
 pub(crate) fn outside_rate_formula(problem: &Urllc, given: &Allocation) -> Option<String> {
     let rows = problem.users().iter().zip(given.amounts.get(1)?);
     let figures = rows.filter(|(_, hz)| **hz > 0.0).map(|(user, &bandwidth_hz)| {
@@ -158,7 +158,7 @@ pub(crate) fn outside_rate_formula(problem: &Urllc, given: &Allocation) -> Optio
     is_outside.then(|| {
         format!(
             "the rate formula is meant for {LEAST_USES} channel uses or more and {MOST_EFFICIENCY} bit/s/Hz or less; \
-             users have as few as {} and need up to {}",
+             users have as few as {} channel uses and need up to {} bit/s/Hz",
             short(uses),
             short(efficiency)
         )
@@ -275,7 +275,7 @@ impl Formulation for Urllc {
     }
 }
 
-/// One line on the quality of an allocation.
+/// Returns one line on the quality of an allocation.
 fn worth(status: &str, gap: Option<f64>, price: Option<f64>, availability: Option<f64>) -> String {
     match (gap, price, availability) {
         (Some(gap), Some(price), _) => format!(
@@ -292,14 +292,14 @@ fn worth(status: &str, gap: Option<f64>, price: Option<f64>, availability: Optio
                     "total bandwidth {:.2} % above the exact optimum",
                     100.0 * gap / (1.0 - gap)
                 ),
-                None => "the power cannot serve every user, see `anyk solve`".to_owned(),
+                None => "the power budget cannot serve every user; see `anyk solve`".to_owned(),
             };
             format!("{status}: the QoS of {met:.2} % of users is met; {beside}")
         }
     }
 }
 
-/// One line on the changes by certification.
+/// Returns one line on the changes that certification made.
 fn certificate_line(facts: &Facts) -> Option<crate::core::TextPart> {
     let Some(Fact::Texts(uncertified)) = facts.get("uncertified") else { return None };
     let count = |name: &str| match facts.get(name) {

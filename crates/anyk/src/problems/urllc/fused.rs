@@ -50,7 +50,7 @@ impl FusedPair {
         })
     }
 
-    /// Computes powers and bandwidths of users with these gains.
+    /// Computes the powers and bandwidths of the users with the given gains.
     pub(crate) fn allocate(
         &mut self,
         gains: &[f64],

@@ -14,7 +14,7 @@ pub enum UserInputs {
 }
 
 impl UserInputs {
-    /// Number of inputs for each user.
+    /// Returns the number of inputs for each user.
     pub(crate) fn count(self) -> usize {
         match self {
             Self::Gain => 1,

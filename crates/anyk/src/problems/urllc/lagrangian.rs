@@ -38,19 +38,19 @@ pub(crate) type Parameters = [[f32; PARAMETERS]; 3];
 /// Units of the two parts of the loss; plain gradient steps depend on them.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct LossUnits {
-    /// Bandwidth that counts as 1, Hz.
+    /// Unit of bandwidth, Hz.
     pub(crate) bandwidth_hz: f64,
     /// Factor on the constraint, which is divided by its target.
     pub(crate) constraint: f64,
 }
 
 impl LossUnits {
-    /// Units with the constraint relative to its target.
+    /// Returns units in which the constraint is relative to its target.
     pub(crate) fn relative(bandwidth_hz: f64) -> Self {
         Self { bandwidth_hz, constraint: 1.0 }
     }
 
-    /// Units of the paper: MHz, and `e^(−θs) − e^(−θS^E)`.
+    /// Returns the paper's units: bandwidth in MHz, and the constraint as `e^(−θs) − e^(−θS^E)`.
     pub(crate) fn raw(qos: &Qos) -> Self {
         let target = (-qos.theta() * qos.effective_bandwidth()).exp();
         Self { bandwidth_hz: 1e6, constraint: target }

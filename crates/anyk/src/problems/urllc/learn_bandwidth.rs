@@ -59,7 +59,8 @@ const LABELS: usize = 512;
 /// has a vertical tangent at the minimum, and no reasonable allocation is closer to it.
 const ABOVE_LEAST: f64 = 1.3;
 
-/// Margin in `ln u` of the range above the nearest user with all the power; a fit is least accurate at its ends.
+/// Margin in `ln u` by which the learned range exceeds the received power of the nearest user with the whole budget. A
+/// fit is least accurate at the ends of its range.
 const ABOVE_MOST: f64 = 1.0;
 
 /// Number of intervals of received power for which errors are stored.
@@ -78,8 +79,12 @@ pub fn learn_bandwidth(
     settings: &SampledSettings,
     session: &mut Session<'_>,
 ) -> Result<SampledBandwidth, TrainError> {
-    let unreachable =
-        || TrainError::Infeasible("it is too small even for the nearest user of the road".into());
+    let unreachable = || {
+        TrainError::Infeasible(
+            "it is too small even for one user at the point of the road nearest to the base station"
+                .into(),
+        )
+    };
     let empirical = RequiredBandwidth::new(qos.with_fading(samples.compressed_rule()));
     let low_w = ABOVE_LEAST * empirical.min_received_w();
     let nearest = system.path_loss().gain(system.road().min_distance_m);
@@ -247,8 +252,8 @@ impl Residual {
         (sum / count - 1.0, slope / count)
     }
 
-    /// Relative standard error of the bandwidth at which the mean of `R` over the samples is 0, and how far the
-    /// given bandwidth lies below it.
+    /// Returns the relative standard error of the bandwidth at which the mean of `R` over the samples is 0, and how far
+    /// the given bandwidth lies below it.
     fn errors(&self, x: f64, ln_hz: f64, gains: &[f64]) -> (f64, f64) {
         let (mut sum, mut squares, mut slope) = (0.0, 0.0, 0.0);
         self.each(x, ln_hz, gains, |term, by_bandwidth| {

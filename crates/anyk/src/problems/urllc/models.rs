@@ -90,10 +90,12 @@ trait CellModel: CellPolicy + Stored {
     /// Returns a policy for cells, with options of [`Verb::Allocate`].
     fn in_cells(&self, options: &Options) -> Box<dyn Policy>;
 
-    /// Largest number of users at which the policy was measured, if that matters.
+    /// Returns the largest number of users at which the policy was measured; `None` if the policy does not depend on
+    /// it.
     fn measured_k(&self) -> Option<usize>;
 
-    /// Loss target of the training if it is stricter than the users' own; a base station may code for it.
+    /// Returns the loss target of the training if it is stricter than that of the users. A base station may code for
+    /// this target.
     fn coded_epsilon(&self) -> Option<f64>;
 
     /// Returns the judge for a measurement. A policy that was learned from samples needs one in the options.

@@ -78,7 +78,7 @@ impl Networks {
         }
     }
 
-    /// Parameter layouts of the power and the bandwidth network.
+    /// Returns the parameter layouts of the power and the bandwidth network.
     fn layouts(&self) -> [Vec<(String, Vec<usize>)>; 2] {
         match self {
             Self::Gnn { power, bandwidth } => [power.layout(), bandwidth.layout()],
@@ -102,7 +102,10 @@ impl LearnedPolicy {
             guarantee.validate()?;
         }
         if !(record.unit_hz > 0.0 && record.unit_hz.is_finite()) {
-            return Err(ModelError::Content(format!("unit_hz is {}", record.unit_hz)));
+            return Err(ModelError::Content(format!(
+                "unit_hz is {}, expected a positive number",
+                record.unit_hz
+            )));
         }
         let law = match (training.method, &record.law, law) {
             (Method::PGnn, Some(shape), Some(parameters)) => {
@@ -140,22 +143,23 @@ impl LearnedPolicy {
         Ok(Self { record, system, networks, power, bandwidth, law })
     }
 
-    /// Parameters of the power network.
+    /// Returns the parameters of the power network.
     pub fn power_parameters(&self) -> &[f64] {
         &self.power
     }
 
-    /// Parameters of the bandwidth network.
+    /// Returns the parameters of the bandwidth network.
     pub fn bandwidth_parameters(&self) -> &[f64] {
         &self.bandwidth
     }
 
-    /// Outer function; only for P-GNN.
+    /// Returns the outer function; only for P-GNN.
     pub fn law(&self) -> Option<&BandwidthLaw> {
         self.law.as_ref()
     }
 
-    /// Describes the gains of a cell that are outside the range of the training road. Empty if there are none.
+    /// Describes the gains of a cell that are outside the range of the training road. Returns an empty list if there
+    /// are none.
     pub fn out_of_range(&self, problem: &Urllc) -> Vec<String> {
         let (road, path_loss) = (self.system.road(), self.system.path_loss());
         let ends = [road.cell_radius_m, road.min_distance_m].map(|d| path_loss.gain(d));
@@ -252,8 +256,8 @@ pub struct LearnedAllocator {
     gains: Vec<f64>,
 }
 
-/// Factor on the bandwidths of a calibrated policy, limited to the bandwidth beyond which more would harm. With
-/// this limit "wide enough" has one threshold, on which the guarantee rests.
+/// Factor on the bandwidths of a calibrated policy. It widens a bandwidth at most to the value beyond which more would
+/// harm. Up to this limit, every bandwidth above one threshold meets the QoS, as the guarantee requires.
 #[derive(Debug, Clone, Copy)]
 struct Widening {
     factor: f64,
@@ -287,13 +291,13 @@ struct PlainBuffers {
 }
 
 impl LearnedAllocator {
-    /// Policy that this allocator runs.
+    /// Returns the policy that this allocator runs.
     pub fn policy(&self) -> &LearnedPolicy {
         &self.policy
     }
 
-    /// Computes powers and bandwidths of users with these gains. If the number of users is that of the last cell
-    /// and `allocation` has sufficient capacity, this allocates no memory for the paper's networks.
+    /// Computes the powers and bandwidths of the users with the given gains. For the paper's networks, this allocates
+    /// no memory if the number of users is that of the last cell and `allocation` has sufficient capacity.
     pub fn serve(
         &mut self,
         gains: &[f64],

@@ -96,7 +96,7 @@ pub enum Unserved {
     /// Budget that cannot serve every user.
     #[error(transparent)]
     Infeasible(Infeasibility),
-    /// Cell with another service class or configuration than that of a bandwidth learned from samples.
+    /// Cell whose service class or configuration differs from that of the bandwidth learned from samples.
     #[error(transparent)]
     Unfit(Invalid),
 }
@@ -112,8 +112,8 @@ fn unfit(problem: &Urllc, qos: &Qos, antennas: u32) -> Option<Invalid> {
     let of_class = |class: &Qos| {
         let found = class.service();
         let frame = || {
-            let expected = format!("those {because}");
-            Invalid::value("the noise or the frame of the cell", "another", expected)
+            let expected = format!("the one {because}");
+            Invalid::value("the noise or the frame of the cell", "different", expected)
         };
         other("epsilon", found.epsilon, known.epsilon)
             .or_else(|| other("packet_bits", found.packet_bits, known.packet_bits))
@@ -143,10 +143,10 @@ impl PricePolicy {
         let system = record.config.validate()?;
         record.training.validate().map_err(|error| content(&error.to_string()))?;
         if !record.scaling.is_sound() {
-            return Err(content("the scaling of its context is out of range"));
+            return Err(content("the scaling of the model's context is out of range"));
         }
         if !record.ranges.is_sound() {
-            return Err(content("its training ranges are not valid ranges"));
+            return Err(content("the model's training ranges are not finite or not in order"));
         }
         let expected = record.training.network.parameter_count();
         if parameters.len() != expected {
@@ -168,14 +168,16 @@ impl PricePolicy {
                 let same = [low_w, high_w].map(f64::to_bits)
                     == [bandwidth.range_w.0, bandwidth.range_w.1].map(f64::to_bits);
                 if !(same && bandwidth.is_sound() && (0.0..=100.0).contains(&sampled.deviations)) {
-                    return Err(content("the parts of its bandwidth do not fit together"));
+                    return Err(content(
+                        "the parts of the model's bandwidth function do not fit together",
+                    ));
                 }
                 let widened = bandwidth.widened(sampled.deviations);
                 Some(Learned { bandwidth, widened, qos: system.qos(system.service())? })
             }
             _ => {
                 return Err(content(
-                    "it has a learned bandwidth without a record of it, or a record without the bandwidth",
+                    "the model has a learned bandwidth without a record of it, or a record without the bandwidth",
                 ));
             }
         };
@@ -213,12 +215,12 @@ impl PricePolicy {
         self
     }
 
-    /// Parameters of the network.
+    /// Returns the parameters of the network.
     pub fn parameters(&self) -> &[f64] {
         &self.parameters
     }
 
-    /// Bandwidth function that was learned from samples of fading, if the distribution is unknown.
+    /// Returns the bandwidth function that was learned from samples of fading; `None` if the distribution is known.
     pub fn bandwidth(&self) -> Option<&SampledBandwidth> {
         self.learned.as_ref().map(|learned| &learned.bandwidth)
     }
@@ -242,7 +244,7 @@ impl PricePolicy {
         Self::new(record, self.parameters.clone(), self.bandwidth().cloned())
     }
 
-    /// Responses of a cell's classes, in the order of the classes.
+    /// Returns the responses of a cell's classes, in the order of the classes.
     pub fn responses(&self, problem: &Urllc) -> Vec<ClassResponse> {
         let antennas = problem.antennas();
         let PriceRecord { training, scaling, .. } = &self.record;
@@ -377,7 +379,7 @@ pub struct PriceAllocator {
 }
 
 impl PriceAllocator {
-    /// Policy that this allocator runs.
+    /// Returns the policy that this allocator runs.
     pub fn policy(&self) -> &PricePolicy {
         &self.policy
     }
@@ -424,12 +426,13 @@ impl PriceAllocator {
         &mut self.certifier
     }
 
-    /// Logarithm of the price of power in the last cell.
+    /// Returns the logarithm of the price of power in the last cell.
     pub fn ln_price(&self) -> f64 {
         self.split.ln_price()
     }
 
-    /// Describes the values of the last cell that are outside the training ranges. Empty if there are none.
+    /// Describes the values of the last cell that are outside the training ranges. Returns an empty list if there are
+    /// none.
     pub fn out_of_range(&self, problem: &Urllc) -> Vec<String> {
         let seen = &self.policy.record.ranges;
         let gains = problem.users().iter().map(|user| Decibel::from_ratio(user.gain).0);

@@ -58,7 +58,7 @@ fn validation_set_of(
     validation_set(policy.system(), fading, train_k, *seed)
 }
 
-/// Extra bandwidth of equal power with exact bandwidths, in percent, on the cells on which the policy was
+/// Returns the extra bandwidth of equal power with exact bandwidths, in percent, on the cells on which the policy was
 /// measured.
 pub(crate) fn equal_power_gap_percent(
     policy: &PricePolicy,

@@ -1,7 +1,7 @@
 //! Training of the price policy: a user's response to a price of power, learned without labels.
 //!
-//! At a price `ν` of power, each user at the optimum minimizes its bandwidth plus the cost of its power. With the
-//! excess `e = P/P_min − 1`, and in units of the bandwidth at the fold, `b_fold`, this is
+//! At a price `ν` of power, each user at the optimum minimizes its bandwidth plus the cost of its power. As a function
+//! of the excess `e = P/P_min − 1`, and in units of the bandwidth at the fold, `b_fold`, this sum is
 //!
 //! ```text
 //! h(e) = b(e)/b_fold + q·e,     q = ν·P_min/b_fold,     t = ln q.
@@ -36,7 +36,7 @@ use crate::network::{
 use crate::problems::urllc::{Urllc, WidenedBandwidth};
 use crate::qos::{BandwidthFunction, BandwidthTable, KnownBandwidth, Qos, ServiceClass};
 
-/// Settings of a training run: equal settings give equal parameters, bit for bit.
+/// Settings of a training run. Equal settings give equal parameters, bit for bit.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PriceSettings {
@@ -242,8 +242,8 @@ struct TrainingClass {
     antennas: u32,
 }
 
-/// Context of a class: logarithms of antennas `N_t`, `κ`, `Q_G⁻¹(ε/2)` and `θS^E`. The margin `M(z, v)` depends
-/// only on these.
+/// Returns the context of a class: logarithms of antennas `N_t`, `κ`, `Q_G⁻¹(ε/2)` and `θS^E`. The margin `M(z, v)`
+/// depends only on these.
 pub(crate) fn context(qos: &Qos, antennas: u32) -> [f64; CONTEXT] {
     [
         f64::from(antennas).ln(),

@@ -29,9 +29,10 @@ The input is a list of users in JSON or CSV. AnyK detects the format:
 
 Each user has one of `distance_m`, `gain_db` (10·log10 of the large-scale gain α), `path_loss_db` (its negative), \
 `snr_db` and `rsrp_dbm`. The last two need the power at which they were measured (`reference_power_dbm`). A user may \
-also have its own `epsilon`, `packet_bits` and `arrival_rate`, or name a class of the option `classes`. Without an `id`, the name of a user is its number. AnyK copies all other fields to the answer, but \
-rejects names that look like a typo of a known name. A parameter of the cell next to `users`, or an equal value for \
-all of them, overrides the flag for that cell.
+also have its own `epsilon`, `packet_bits` and `arrival_rate`, or name a class of the option `classes`. Without an \
+`id`, the name of a user is its number. AnyK copies all other fields to the answer, but rejects names that look like \
+a typo of a known name. A parameter of the cell overrides the flag for that cell if it is next to `users`, or if all \
+users have the same value.
 
 JSON may contain any number of cells as consecutive objects, with names in `\"cell\"`. AnyK answers them as they \
 arrive. CSV fields may be separated by commas, semicolons or tabs; comment lines start with #, and a column `cell` \
@@ -73,7 +74,7 @@ pub static URLLC: About = About {
         },
         PolicyRow {
             name: "equal-power",
-            line: "Equal power for every user, with the exact bandwidth that it needs",
+            line: "Equal power for every user, and the exact bandwidth that each then needs",
             make: |_| Ok(Box::new(EqualPower::default())),
         },
     ],
@@ -144,7 +145,7 @@ pub(crate) static ANSWER_FIELDS: &[&str] = &[
     "price",
 ];
 
-/// Switch that leaves out the checks of answers.
+/// Returns the switch that leaves out the checks of answers.
 pub(crate) fn no_check() -> OptionSpec {
     OptionSpec::new(
         "no-check",
@@ -208,8 +209,8 @@ impl UrllcProblem {
         Arc::new(Self::new(Cells::of(CellOptions::ALL, system)))
     }
 
-    /// Builds the problem of a model, judged under the fading distribution in the options. Without one, nothing
-    /// is judged if the model was learned from samples.
+    /// Builds the problem of a model, judged under the fading distribution in the options. Without one, answers of a
+    /// model that was learned from samples are not judged.
     pub(super) fn of_model(options: &Options, knows_fading: bool) -> Result<Self, Error> {
         let mut problem = Self::new(Cells::new(CellOptions::ALL, options)?);
         let judge = judge(options, problem.cells.system())?;

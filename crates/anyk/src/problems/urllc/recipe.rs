@@ -66,13 +66,12 @@ impl Recipe {
         }
     }
 
-    /// Returns AnyK's fast recipe: 30,000 steps of Adam without its first moment, with which the game between
-    /// descending bandwidths and ascending multipliers would oscillate. Each step uses 16 of 64 stored fading
-    /// states: the effect of the *other* users, which the networks must learn, is a hundredth of the noise of a
-    /// single state.
+    /// Returns AnyK's fast recipe: 30,000 steps of Adam without the first moment, which would make the game between
+    /// descending bandwidths and ascending multipliers oscillate. Each step uses 16 of 64 stored fading states: the
+    /// effect of the *other* users, which the networks must learn, is a hundredth of the noise of a single state.
     ///
-    /// `largest` is the largest training size. A cell of 200 users contributes as many users to a step as twenty
-    /// cells of 10, so fewer fading states suffice.
+    /// `largest` is the largest training size. Above 50 users, the recipe has 20,000 steps, batches of 5 cells, and 4
+    /// of 16 stored fading states. A cell of 200 users contributes as many users to a step as twenty cells of 10.
     pub fn fast(largest: usize) -> Self {
         let large = largest > 50;
         Self {

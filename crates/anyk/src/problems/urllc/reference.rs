@@ -165,12 +165,12 @@ mod tests {
         system.qos(ServiceClass { epsilon: 6e-6, ..system.service() }).unwrap()
     }
 
-    /// Units other than 1, so that a missing factor shows up.
+    /// Returns the units other than 1, so that a missing factor shows up.
     fn units() -> LossUnits {
         LossUnits { bandwidth_hz: 1e5, constraint: 0.7 }
     }
 
-    /// Random parameters, and samples over the range of training.
+    /// Returns random parameters, and samples over the range of training.
     fn case(networks: &Networks, count: usize, size: usize, draws: usize, seed: u64) -> Case {
         let mut rng = ChaCha8Rng::seed_from_u64(seed);
         let parameters = [0, 1, 2].map(|_| {

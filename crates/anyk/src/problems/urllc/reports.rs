@@ -20,7 +20,7 @@ pub(crate) struct LearnedReport {
     law_error: Option<RelativeError>,
     availability: f64,
     gap_percent: f64,
-    /// Extra bandwidth of equal power with exact bandwidths, percent; this baseline learns nothing.
+    /// Extra bandwidth of equal power with exact bandwidths, percent; this baseline needs no training.
     equal_power_gap_percent: f64,
     #[serde(skip)]
     epsilon: f64,
@@ -66,8 +66,8 @@ impl LearnedReport {
         ));
         if let Some(RelativeError { mean, percentile_99, max }) = self.law_error {
             text.push(format!(
-                "outer function, held-out: off by {:.2} % on average, {:.2} % at the 99th percentile, {:.2} % at \
-                 most",
+                "outer function, on held-out users: relative error {:.2} % on average, {:.2} % at the 99th percentile, {:.2} % \
+                 at most",
                 100.0 * mean,
                 100.0 * percentile_99,
                 100.0 * max
@@ -96,7 +96,7 @@ pub(crate) struct PriceReport {
     /// of the samples if no other is known.
     availability: f64,
     gap_percent: f64,
-    /// Extra bandwidth of equal power with exact bandwidths, percent; this baseline learns nothing.
+    /// Extra bandwidth of equal power with exact bandwidths, percent; this baseline needs no training.
     equal_power_gap_percent: f64,
     #[serde(skip_serializing_if = "Option::is_none")]
     sampled: Option<Sampled>,

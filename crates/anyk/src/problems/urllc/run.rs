@@ -76,8 +76,8 @@ pub fn finish(
     Ok(make(mean_metrics(&results))?)
 }
 
-/// Returns the cells on which a policy is measured after training, or an error if none can be served. Called
-/// before a training run, it finds this error early.
+/// Returns the cells on which a policy is measured after training, or an error if none can be served. Call it before a
+/// training run to find this error early.
 pub(crate) fn validation_set(
     system: &System,
     fading: Option<&Arc<FadingQuadrature>>,
@@ -90,7 +90,7 @@ pub(crate) fn validation_set(
     Ok(set)
 }
 
-/// Means over the numbers of users.
+/// Returns the means over the numbers of users.
 pub(crate) fn mean_metrics(results: &[SizeResult]) -> ModelMetrics {
     let count = results.len() as f64;
     ModelMetrics {

@@ -46,7 +46,7 @@ impl SampledBandwidth {
         }
     }
 
-    /// Relative standard error and shortfall of `b̂` at a received power in W, by linear interpolation.
+    /// Returns the relative standard error and shortfall of `b̂` at a received power in W, by linear interpolation.
     pub fn errors_at(&self, received_w: f64) -> (f64, f64) {
         self.errors_at_scaled((received_w / self.law.unit_w()).ln())
     }

@@ -14,7 +14,7 @@ pub fn draw_fading(system: &System, law: &FadingLaw, count: usize, seed: u64) ->
     (0..count).map(|_| law.sample(antennas, &mut rng)).collect()
 }
 
-/// Relative errors `b̂/b − 1` under the true distribution, at those received powers (W) that can be served.
+/// Returns the relative errors `b̂/b − 1` under the true distribution, at those received powers (W) that can be served.
 pub fn bandwidth_errors(
     learned: &SampledBandwidth,
     truth: &BandwidthTable,

@@ -27,10 +27,10 @@
 //!   steps that cannot skip a point that meets the QoS. Then `P_k*` is within 1 % of bandwidth, and a hundredth
 //!   of `b_k/ν` bounds `|P_k − P_k*|`. See [`RequiredBandwidth`](crate::qos::RequiredBandwidth).
 //!
-//! If neither method gives a bound, the gap is 1, which is always true, and the status says that nothing is
-//! proved. The gap also includes the error bounds of `b` and `D_k`, and `5e-13·ν·P_max`: users' bandwidths are
-//! those of a power lower by this share ([`tolerance::ROUNDING`]), which is equivalent to a price higher by it.
-//! Next to the fold, this term dominates.
+//! If neither method gives a bound, the gap is 1, a bound that always holds, and the status is `inaccurate`. The gap
+//! also includes the error bounds of `b` and `D_k`, and `5e-13·ν·P_max`: users' bandwidths are those of a power lower
+//! by this share ([`tolerance::ROUNDING`]), which is equivalent to a price higher by it. Next to the fold, this term
+//! dominates.
 //!
 //! Under a largest spectral efficiency, bandwidth stops falling at some power. If all users can have that power, the
 //! price is 0, the rest of the budget is shared in proportion, and the gap is the distance to `Σ b_k(∞)`.

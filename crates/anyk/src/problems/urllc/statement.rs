@@ -47,12 +47,12 @@ pub struct UrllcAllocation {
 }
 
 impl UrllcAllocation {
-    /// Total power `Σ P_k`, W.
+    /// Returns the total power `Σ P_k`, W.
     pub fn total_power_w(&self) -> f64 {
         self.power_w.iter().sum()
     }
 
-    /// Total bandwidth `Σ B_k`, Hz.
+    /// Returns the total bandwidth `Σ B_k`, Hz.
     pub fn total_bandwidth_hz(&self) -> f64 {
         self.bandwidth_hz.iter().sum()
     }
@@ -152,27 +152,27 @@ impl Urllc {
         }
     }
 
-    /// Power budget `P_max`, W.
+    /// Returns the power budget `P_max`, W.
     pub fn max_power_w(&self) -> f64 {
         self.max_power_w
     }
 
-    /// Number of antennas `N_t` of the base station.
+    /// Returns the number of antennas `N_t` of the base station.
     pub fn antennas(&self) -> u32 {
         self.antennas
     }
 
-    /// Service classes that occur.
+    /// Returns the service classes that occur.
     pub fn classes(&self) -> &[Qos] {
         &self.classes
     }
 
-    /// Users of the cell.
+    /// Returns the users of the cell.
     pub fn users(&self) -> &[User] {
         &self.users
     }
 
-    /// Number of users, `K ≥ 1`.
+    /// Returns the number of users, `K ≥ 1`.
     pub fn size(&self) -> usize {
         self.users.len()
     }

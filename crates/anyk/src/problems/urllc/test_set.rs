@@ -135,7 +135,7 @@ impl TestSet {
         Ok(Self { sizes: drawn.into_iter().map(cells).collect() })
     }
 
-    /// Number of cells of each size that the budget can serve.
+    /// Returns the number of cells of each size that the budget can serve.
     pub fn served(&self) -> Vec<usize> {
         self.sizes.iter().map(|cells| cells.instances.len()).collect()
     }
@@ -214,7 +214,7 @@ impl TestSet {
     }
 }
 
-/// Share of users who are served if the base station codes for a target `ε_D`.
+/// Returns the share of users who are served if the base station codes for a target `ε_D`.
 fn availability_as_coded(problem: &Urllc, allocation: &UrllcAllocation, epsilon_d: f64) -> f64 {
     let classes: Vec<Option<AsCoded>> =
         problem.classes().iter().map(|qos| AsCoded::new(qos, epsilon_d)).collect();

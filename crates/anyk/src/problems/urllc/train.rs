@@ -49,7 +49,7 @@ impl Trainable {
         ),
         (
             PRICE,
-            "Power by each user's response to a price, minimum bandwidth for it; certified",
+            "Power from the user's response to a price, minimum bandwidth for it; certified",
             Self::Price,
         ),
         (FORMER_PRICE, "", Self::Price),
@@ -101,7 +101,7 @@ pub(super) fn training_options() -> Vec<OptionSpec> {
         OptionSpec::choice(
             Preset::ALL,
             "preset",
-            "Training of the paper's networks: ours (fast) or as published (paper)",
+            "Training recipe for the paper's networks: AnyK's (fast) or published (paper)",
         )
         .or("fast"),
         OptionSpec::choice(
@@ -130,8 +130,9 @@ pub(super) fn training_options() -> Vec<OptionSpec> {
 /// Smallest availability that counts as 1.00, as the paper prints it.
 const AVAILABLE: f64 = 0.995;
 
-/// Options that apply only to the paper's methods, and options that apply only to the price policy.
+/// Options that apply only to the paper's methods.
 const OF_PAPER: [&str; 3] = ["epsilon-d", "aggregator", "preset"];
+/// Options that apply only to the price policy.
 const OF_PRICE: [&str; 2] = ["fading", "deviations"];
 
 fn learned_settings(method: Method, options: &Options) -> Result<TrainSettings, Error> {
@@ -201,7 +202,7 @@ fn train_learned(
         })?;
         Ok(train_urllc(&system, &settings, (&pretraining, law.as_ref()), session)?)
     })?;
-    // Other cells than those of the pre-training, which uses the seed of the training run.
+    // Cells other than those of the pre-training, which uses the seed of the training run.
     let held_out = !settings.seed;
     let law_error = policy
         .law()
@@ -219,7 +220,7 @@ fn train_learned(
 }
 
 fn not_all_served(availability: f64, hint: &str) -> String {
-    format!("on validation {:.2} % of users are served, not all; try {hint}", 100.0 * availability)
+    format!("on validation only {:.2} % of users are served; try {hint}", 100.0 * availability)
 }
 
 fn price_settings(options: &Options) -> Result<PriceSettings, Error> {

@@ -9,7 +9,7 @@ use crate::framework::Infeasibility;
 use crate::problems::urllc_power::{BandSolution, BandSolver, UrllcPower};
 use crate::tolerance;
 
-/// Number of orders by price that are tried.
+/// Number of prices whose order of the users is tried.
 const ROUNDS: usize = 4;
 
 /// Finds the largest set that fits both budgets among the sets it tries, and a bound on the size of any set that

@@ -21,9 +21,9 @@ pub struct BandResult {
     pub k: usize,
     /// Band, Hz.
     pub max_bandwidth_hz: f64,
-    /// Number of cells that some power serves; the means include only these.
+    /// Number of cells that can be served with enough power; the means include only these.
     pub served: usize,
-    /// Number of cells that no power serves in this band.
+    /// Number of cells that no power can serve in this band.
     pub infeasible: usize,
     /// Share of users whose QoS is met, by quadrature; in cells that the policy rejects, no user counts as
     /// served.

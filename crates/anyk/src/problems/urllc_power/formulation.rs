@@ -11,7 +11,7 @@ use crate::problems::urllc::{
 };
 use crate::problems::urllc_power::{URLLC_POWER, UrllcPower};
 
-/// Objective: the total power.
+/// Objective of a fixed band: the total power.
 const GOAL: Goal = Goal { name: "total power", unit: "W", larger_is_better: false };
 
 /// Formats a power in watts with seven digits.

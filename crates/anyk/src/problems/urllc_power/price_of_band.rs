@@ -20,7 +20,7 @@ impl PriceOfBand {
         &self.bandwidth_hz
     }
 
-    /// Splits a band among users given by class and gain; `false` if no power is sufficient.
+    /// Splits a band among users given by class and gain. Returns `false` if no power is sufficient.
     pub(crate) fn split<B: BandwidthFunction>(
         &mut self,
         responses: &[ClassResponse],

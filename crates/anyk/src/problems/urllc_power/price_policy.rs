@@ -36,7 +36,7 @@ impl BandPricePolicy {
         Ok(Self(policy.0.with_metrics(metrics)))
     }
 
-    /// Cell for which the policy was trained.
+    /// Returns the cell for which the policy was trained.
     pub fn system(&self) -> &System {
         self.0.system()
     }
@@ -72,7 +72,7 @@ impl Stored for BandPricePolicy {
 
     fn from_parts(record: PriceRecord, tensors: &mut Tensors) -> Result<Self, ModelError> {
         if record.sampled.is_some() || record.training.fixed_price().is_some() {
-            let message = "it is a model for urllc: it was learned from samples of fading, or has a fixed price";
+            let message = "the model is for urllc: it was learned from samples of fading, or has a fixed price";
             return Err(ModelError::Content(message.to_owned()));
         }
         PricePolicy::from_parts(record, tensors).map(Self)
@@ -101,7 +101,7 @@ impl BandPriceAllocator {
         Self { explains, ..self }
     }
 
-    /// Writes powers and bandwidths; an error says why there are none.
+    /// Writes the powers and bandwidths, or returns an error that says why there are none.
     pub fn serve(
         &mut self,
         problem: &UrllcPower,
@@ -124,12 +124,13 @@ impl BandPriceAllocator {
         answer.bandwidth_hz.extend_from_slice(self.price.bandwidth_hz());
         let most_w = problem.max_power_w().unwrap_or(f64::INFINITY);
         if answer.total_power_w() > most_w * (1.0 + tolerance::BUDGET) {
-            return Err("it needs more power than the budget");
+            return Err("the users need more power than the budget");
         }
         Ok(())
     }
 
-    /// Describes the values of the last instance that are outside the training ranges. Empty if there are none.
+    /// Describes the values of the last instance that are outside the training ranges. Returns an empty list if there
+    /// are none.
     pub fn out_of_range(&self, problem: &UrllcPower) -> Vec<String> {
         let (cell, seen) = (problem.cell(), &self.policy.record().ranges);
         let gains = cell.users().iter().map(|user| Decibel::from_ratio(user.gain).0);

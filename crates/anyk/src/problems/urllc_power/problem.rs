@@ -18,8 +18,8 @@ const STATEMENT: &str = "  min   Σ_k P_k
   P,B
   s.t.  C^E_k(α_k P_k, B_k) ≥ S^E_k  for each user k,  Σ_k B_k ≤ B_max
 
-The mirror image of urllc: the band is given, and power is scarce. If you also set `max_power_dbm`, the answer says \
-whether all users fit and, if not, which is the largest set that does.";
+In contrast to urllc, the band is given, and power is scarce. If you also set `max_power_dbm`, the answer says \
+whether all users can be served and, if not, names the largest set of users that AnyK finds.";
 
 const INPUT: &str = "\
 The input is a list of users, as for urllc:
@@ -78,7 +78,7 @@ pub static URLLC_POWER: About = About {
         },
         PolicyRow {
             name: "equal-bandwidth",
-            line: "Equal bandwidth for every user, with the exact power that it needs",
+            line: "Equal bandwidth for every user, and the exact power that each then needs",
             make: |_| Ok(Box::new(EqualBand::default())),
         },
     ],
@@ -108,7 +108,7 @@ fn budgets() -> [OptionSpec; 2] {
     ]
 }
 
-/// Options that a record may set: those of the cell, and both budgets.
+/// Returns the options that a record may set: those of the cell, and both budgets.
 fn parameters() -> Vec<(Parameter, Vec<String>)> {
     let mut all = CELL.parameters();
     let names = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect::<Vec<String>>();

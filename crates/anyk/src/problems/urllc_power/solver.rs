@@ -36,7 +36,7 @@ pub struct BandSolution {
     pub iterations: u32,
 }
 
-/// Solver with the tables of all classes solved so far; reuse it.
+/// Solver with the tables of all classes solved so far. Reuse it: building a table takes milliseconds.
 ///
 /// ```
 /// use anyk::Config;
@@ -189,7 +189,7 @@ impl BandSolver {
     }
 }
 
-/// Bandwidth at an excess, rounded up by the curve's error bound, Hz.
+/// Returns the bandwidth at an excess, rounded up by the curve's error bound, Hz.
 fn hz(curve: &Curve, excess: f64) -> f64 {
     let ln_hz = curve.ln_uses(excess) - curve.exact().qos().ln_uses_scale();
     ln_hz.exp() * (1.0 + curve.error_bounds().0)

@@ -14,7 +14,8 @@ use crate::tolerance;
 /// P,B
 /// ```
 ///
-/// and, if there is also a power budget, `Σ_k P_k ≤ P_max`, which the minimum power either meets or exceeds.
+/// If there is also a power budget, `Σ_k P_k ≤ P_max` must hold as well: the cell is infeasible if the minimum power
+/// exceeds the budget.
 #[derive(Debug, Clone)]
 pub struct UrllcPower {
     cell: Urllc,
@@ -33,8 +34,8 @@ pub struct BandAssessment {
     pub bandwidth_excess: f64,
     /// Share of users whose QoS is met.
     pub availability: f64,
-    /// Largest relative violation of the KKT conditions: the whole band must be used unless more would not help,
-    /// each QoS must hold with equality, and bandwidth must save every user the same power.
+    /// Largest relative violation of the KKT conditions. The whole band must be used unless more bandwidth would not
+    /// help. Each QoS must hold with equality, and one more Hz must save every user the same power.
     pub kkt_residual: f64,
 }
 
@@ -93,24 +94,24 @@ impl UrllcPower {
         Self { cell: self.cell.subset(indices), ..*self }
     }
 
-    /// Users of the cell with their service classes.
+    /// Returns the users of the cell with their service classes.
     pub fn cell(&self) -> &Urllc {
         &self.cell
     }
 
-    /// Bandwidth budget `B_max`, Hz.
+    /// Returns the bandwidth budget `B_max`, Hz.
     pub fn max_bandwidth_hz(&self) -> f64 {
         self.max_bandwidth_hz
     }
 
-    /// Power budget, W, if there is one.
+    /// Returns the power budget, W, if there is one.
     pub fn max_power_w(&self) -> Option<f64> {
         self.max_power_w
     }
 }
 
 impl UrllcPower {
-    /// Number of users, `K ≥ 1`.
+    /// Returns the number of users, `K ≥ 1`.
     pub fn size(&self) -> usize {
         self.cell.users().len()
     }

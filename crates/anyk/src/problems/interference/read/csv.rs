@@ -4,7 +4,7 @@ use crate::channel::GainMatrix;
 use crate::exchange::{InputError, comma_hint, shorten};
 use crate::limits::{MOST_LINKS, MOST_USERS};
 
-/// Lines with numbers and their line numbers; empty lines and comments are skipped.
+/// Returns the lines that contain numbers, with their line numbers; skips empty lines and comments.
 fn lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
     let numbered = text.lines().enumerate().map(|(index, line)| (index + 1, line.trim()));
     numbered.filter(|(_, line)| !line.is_empty() && !line.starts_with('#'))
@@ -82,7 +82,7 @@ pub(super) fn read(text: &str, file: &str, format: &str) -> Result<GainMatrix, I
             if length != width {
                 return Err(format!("row {row} has {length} gains, expected {width} as in row 0"));
             }
-            // Checked at once, since any number of rows may follow.
+            // Check now, since any number of rows may follow.
             if row >= width {
                 return Err(format!(
                     "there are more rows than the {width} columns, expected a square matrix"
@@ -99,7 +99,7 @@ pub(super) fn read(text: &str, file: &str, format: &str) -> Result<GainMatrix, I
     GainMatrix::new(rows, gains).map_err(|error| fail(error.to_string()))
 }
 
-/// Reads rows of numbers, of any lengths.
+/// Reads rows of numbers, which may have different lengths.
 pub(super) fn read_rows(text: &str, file: &str, format: &str) -> Result<Vec<Vec<f64>>, InputError> {
     let (mut rows, row) = (Vec::new(), std::cell::RefCell::new(Vec::new()));
     each_number(

@@ -37,10 +37,10 @@ pub(super) fn read(
     Ok(all.networks)
 }
 
-/// Reason why a matrix was rejected.
+/// Reason why a matrix of gains was rejected.
 #[derive(Debug, Error)]
 enum MatrixError {
-    #[error("there is no instance, expected at least one")]
+    #[error("the list of matrices is empty; expected at least one matrix")]
     NoInstance,
     #[error("row {row} has {length} gains, expected {width} as in row 0")]
     Row { row: usize, length: usize, width: usize },
@@ -48,7 +48,7 @@ enum MatrixError {
     MoreRows { width: usize },
     #[error("{rows} rows of {width} gains, expected as many rows as columns")]
     NotSquare { rows: usize, width: usize },
-    #[error("there is no link, expected at least one")]
+    #[error("the gain matrix is empty; expected at least one link")]
     NoLink,
     #[error(transparent)]
     Invalid(#[from] Invalid),
@@ -102,7 +102,7 @@ impl Document {
         } else if length != width {
             self.fail(MatrixError::Row { row, length, width });
         } else if row >= width {
-            // Checked at once, since any number of rows may follow.
+            // Check now, since any number of rows may follow.
             self.fail(MatrixError::MoreRows { width });
         }
     }

@@ -11,11 +11,11 @@ const FORMAT: &str = "numbers of links: CSV, a JSON list, or a NumPy array (.npy
 /// Field of a link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LinkField {
-    /// Weight of its rate in the objective.
+    /// Weight of the link's rate in the objective.
     Weights,
-    /// Noise power at its receiver.
+    /// Noise power at the link's receiver.
     Noise,
-    /// Maximum power of its transmitter.
+    /// Maximum power of the link's transmitter.
     MaxPower,
 }
 
@@ -34,7 +34,7 @@ impl LinkField {
     /// All fields.
     pub const ALL: [Self; 3] = [Self::Weights, Self::Noise, Self::MaxPower];
 
-    /// Name of the field in files.
+    /// Returns the name of the field in files.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Weights => "weights",
@@ -105,7 +105,7 @@ impl LinkValues {
 
 /// Reads values for links from a separate file: CSV, a JSON list (or a list of lists), or a NumPy array.
 ///
-/// Only messages use `file`.
+/// `file` is the name of the file for error messages.
 ///
 /// ```
 /// use anyk::problems::interference::{LinkValues, read_link_values};

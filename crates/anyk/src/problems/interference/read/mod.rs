@@ -33,7 +33,7 @@ fn slip_of_field(name: &str) -> Option<&'static str> {
     if flag { Some(LinkField::MaxPower.name()) } else { slip_of(name, &FIELDS) }
 }
 
-/// A network of links as read from a file.
+/// Network of links as read from a file.
 #[derive(Debug, Clone, PartialEq)]
 pub struct NetworkRecord {
     /// Power gains: row = receiver, column = transmitter.
@@ -97,7 +97,7 @@ impl NetworkRecord {
 ///
 /// The first bytes determine the format. Instances, rows, columns and links are counted from 0.
 ///
-/// `reader` knows the parameters of other problems; the function rejects them.
+/// `reader` contains the parameters of other problems, which the function rejects.
 ///
 /// ```
 /// use anyk::exchange::Input;
@@ -193,7 +193,7 @@ fn check_shape(shape: &[u64]) -> Result<(), NpyError> {
     Ok(())
 }
 
-/// Number of matrices in an array of a shape; two axes mean one matrix.
+/// Returns the number of matrices in an array of a shape; two axes mean one matrix.
 fn instances(shape: &[usize]) -> usize {
     if let [instances, _, _] = *shape { instances } else { 1 }
 }
