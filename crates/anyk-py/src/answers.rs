@@ -12,7 +12,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PySlice};
 use rayon::prelude::*;
 
-use crate::batch::{Batch, Rows, place};
+use crate::batch::{Batch, Chosen, Rows, starts};
 use crate::errors::{InputError, OrRaise as _, infeasible as raise_infeasible};
 use crate::options::hint;
 use crate::pickles::{Parts, Picked, reduced};
@@ -170,6 +170,11 @@ impl Allocation {
         Ok(all)
     }
 
+    /// Return a `pandas.DataFrame` with the amounts and the status of each user, and the index `user`.
+    fn to_pandas<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        slf.py().import("anyk._answers")?.call_method1("one_to_pandas", (slf,))
+    }
+
     fn __getattr__<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
         if let Some(column) = self.column(name) {
             return Ok(column.bind(py).clone());
@@ -186,7 +191,8 @@ impl Allocation {
     }
 
     fn __dir__(&self) -> Vec<String> {
-        let own = ["status", "duality_gap", "price", "iterations", "warning", "as_dict"];
+        let own =
+            ["status", "duality_gap", "price", "iterations", "warning", "as_dict", "to_pandas"];
         let arrays = || arrays_of(self.about).map(|column| column.name);
         let totals = arrays().map(|name| format!("total_{name}"));
         own.into_iter().chain(arrays()).map(str::to_owned).chain(totals).collect()
@@ -366,6 +372,30 @@ fn answer_all(
 }
 
 impl Allocations {
+    /// Returns the arrays of some cells, one cell after another.
+    fn values(&self, py: Python<'_>, places: &[usize]) -> PyResult<Vec<Vec<f64>>> {
+        let one = |(column, values): (&Column, &Py<PyArray1<f64>>)| -> PyResult<Vec<f64>> {
+            let starts = starts(self.sizes.iter().map(|&users| column.len(Size::users(users))));
+            let values = values.bind(py).readonly();
+            let values = values.as_slice()?;
+            Ok(places.iter().flat_map(|&at| &values[starts[at]..starts[at + 1]]).copied().collect())
+        };
+        arrays_of(self.about).zip(&self.columns).map(one).collect()
+    }
+
+    /// Returns the allocations of some cells. Their users keep the order of the table's rows.
+    fn part(&self, py: Python<'_>, places: &[usize]) -> PyResult<Self> {
+        let values = self.values(py, places)?.into_iter();
+        let rows = self.rows.as_ref().map(|rows| rows.part(py, &self.sizes, places));
+        Ok(Self {
+            about: self.about,
+            columns: values.map(|values| fixed(py, values).unbind()).collect(),
+            sizes: places.iter().map(|&place| self.sizes[place]).collect(),
+            qualities: places.iter().map(|&place| self.qualities[place].clone()).collect(),
+            rows: rows.transpose()?.map(Arc::new),
+        })
+    }
+
     /// Returns the amount called `name` for all cells, one cell after another.
     fn column<'py>(
         &self,
@@ -542,24 +572,21 @@ impl Allocations {
         Ok(Self { about, columns, sizes, qualities, rows })
     }
 
-    /// Return the allocation of one cell; negative indices count from the end.
-    fn __getitem__(&self, py: Python<'_>, index: isize) -> PyResult<Allocation> {
-        let index = place(index, self.sizes.len())?;
-        let quality = &self.qualities[index];
+    /// Return the allocation of one cell, or the allocations of several cells, with the indices of a `Batch`.
+    fn __getitem__<'py>(
+        slf: &Bound<'py, Self>,
+        index: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let (py, all) = (slf.py(), slf.get());
+        let place = match Chosen::of(index, all.sizes.len())? {
+            Chosen::One(place) => place,
+            Chosen::Part(places) => return Ok(Bound::new(py, all.part(py, &places)?)?.into_any()),
+        };
+        let quality = &all.qualities[place];
         if let Some(why) = &quality.infeasibility {
             return Err(raise_infeasible(py, why));
         }
-        let mut columns = Vec::with_capacity(self.columns.len());
-        for (amount, column) in arrays_of(self.about).zip(&self.columns) {
-            let before: usize =
-                self.sizes[..index].iter().map(|&users| amount.len(Size::users(users))).sum();
-            let array = column.bind(py).readonly();
-            let all = array
-                .as_slice()
-                .map_err(|_| InputError::new_err("expected an array in C order"))?;
-            let length = amount.len(Size::users(self.sizes[index]));
-            columns.push(all[before..before + length].to_vec());
-        }
-        Allocation::new(py, self.about, columns, quality.clone())
+        let one = Allocation::new(py, all.about, all.values(py, &[place])?, quality.clone())?;
+        Ok(Bound::new(py, one)?.into_any())
     }
 }

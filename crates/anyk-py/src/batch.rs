@@ -7,7 +7,7 @@ use anyk::core::{self, ArrayView, Formulating, Ids, Instance, Record};
 use anyk::framework::{CellOptions, Error, Verb};
 use pyo3::exceptions::PyIndexError;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict, PyList, PySlice};
+use pyo3::types::{PyBool, PyBytes, PyDict, PyList, PySlice};
 
 use crate::answers::{Allocations, allocate_all, shown};
 use crate::cells::{Cell, Kind, given, values};
@@ -72,8 +72,9 @@ impl Batch {
         Ok(Self { kind, instances: Arc::new(made.or_raise(py)?), rows: None })
     }
 
-    /// Build a batch from a table. `arrays` and `sizes` are as in `of_arrays`, `of_users` has the row of each user,
-    /// `fields` has the columns that are parameters (JSON, in the order of the rows), and `index` is the table's index.
+    /// Build a batch from a table. `arrays` and `sizes` are as in `of_arrays`, `of_users` has the row of each user, and
+    /// `index` is the table's index. `fields` has the columns that are parameters (JSON, in the order of the rows), and
+    /// the names of other columns with empty lists.
     #[staticmethod]
     #[allow(clippy::too_many_arguments)]
     fn of_table(
@@ -96,7 +97,9 @@ impl Batch {
                 "rows must contain the position of every row of the table exactly once",
             ));
         }
-        if let Some((name, _)) = fields.iter().find(|(_, texts)| texts.len() != columns.users) {
+        if let Some((name, _)) =
+            fields.iter().find(|(_, texts)| ![0, columns.users].contains(&texts.len()))
+        {
             return Err(InputError::new_err(format!(
                 "the column {name} must have one value for each row of the table"
             )));
@@ -132,22 +135,13 @@ impl Batch {
         index: &Bound<'py, PyAny>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let (py, all) = (slf.py(), slf.get());
-        let length = all.instances.len();
-        if let Ok(slice) = index.cast::<PySlice>() {
-            let range = slice.indices(length.cast_signed())?;
-            let places = (0..range.slicelength)
-                .map(|step| (range.start + step.cast_signed() * range.step).cast_unsigned());
-            return Ok(Bound::new(py, all.part(py, places.collect())?)?.into_any());
+        match Chosen::of(index, all.instances.len())? {
+            Chosen::One(place) => {
+                let (kind, instance) = (Arc::clone(&all.kind), Arc::clone(&all.instances[place]));
+                Ok(Bound::new(py, Cell { kind, instance })?.into_any())
+            }
+            Chosen::Part(places) => Ok(Bound::new(py, all.part(py, &places)?)?.into_any()),
         }
-        if index.hasattr("__index__")? && !index.hasattr("__len__")? {
-            let instance = Arc::clone(&all.instances[place(index.extract()?, length)?]);
-            let kind = Arc::clone(&all.kind);
-            return Ok(Bound::new(py, Cell { kind, instance })?.into_any());
-        }
-        let indices: Vec<isize> =
-            py.import("anyk._arrays")?.call_method1("indices", (index, length))?.extract()?;
-        let places = indices.into_iter().map(|index| place(index, length));
-        Ok(Bound::new(py, all.part(py, places.collect::<PyResult<_>>()?)?)?.into_any())
     }
 
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Picked<'py>> {
@@ -211,18 +205,8 @@ impl Batch {
 
 impl Batch {
     /// Returns the cells at some positions. Their users keep the order of the table's rows.
-    fn part(&self, py: Python<'_>, places: Vec<usize>) -> PyResult<Self> {
-        if places.is_empty() {
-            return Err(InputError::new_err("the selection has no cells, expected at least one"));
-        }
-        let rows = self.rows.as_ref().map(|rows| {
-            let mut starts = vec![0];
-            for instance in self.instances.iter() {
-                starts.push(starts[starts.len() - 1] + instance.size().users);
-            }
-            let users = places.iter().flat_map(|&cell| starts[cell]..starts[cell + 1]);
-            rows.part(py, &users.map(|user| rows.of_users[user]).collect::<Vec<_>>())
-        });
+    fn part(&self, py: Python<'_>, places: &[usize]) -> PyResult<Self> {
+        let rows = self.rows.as_ref().map(|rows| rows.part(py, &self.sizes(), places));
         let instances = places.iter().map(|&cell| Arc::clone(&self.instances[cell])).collect();
         let rows = rows.transpose()?.map(Arc::new);
         Ok(Self { kind: Arc::clone(&self.kind), instances: Arc::new(instances), rows })
@@ -234,8 +218,12 @@ impl Rows {
         (self.of_users.clone(), self.index.clone_ref(py))
     }
 
-    /// Returns the chosen rows, in the order of the users, as the rows of a smaller table.
-    fn part(&self, py: Python<'_>, chosen: &[usize]) -> PyResult<Self> {
+    /// Returns the rows of the users of some cells as the rows of a smaller table. `sizes` has the number of users of
+    /// every cell.
+    pub(crate) fn part(&self, py: Python<'_>, sizes: &[usize], places: &[usize]) -> PyResult<Self> {
+        let starts = starts(sizes.iter().copied());
+        let users = places.iter().flat_map(|&cell| starts[cell]..starts[cell + 1]);
+        let chosen: Vec<usize> = users.map(|user| self.of_users[user]).collect();
         let mut order: Vec<usize> = (0..chosen.len()).collect();
         order.sort_by_key(|&user| chosen[user]);
         let mut of_users = vec![0; chosen.len()];
@@ -251,8 +239,48 @@ impl Rows {
     }
 }
 
+/// Cells that an index selects.
+pub(crate) enum Chosen {
+    One(usize),
+    Part(Vec<usize>),
+}
+
+impl Chosen {
+    /// Reads an integer, a slice, a list of integers, or a mask with one entry for each of `length` cells.
+    pub(crate) fn of(index: &Bound<'_, PyAny>, length: usize) -> PyResult<Self> {
+        // In Python, True and False are integers, but nobody means cell 1 or 0 by them.
+        let is_bool = index.is_instance_of::<PyBool>();
+        if !is_bool && index.hasattr("__index__")? && !index.hasattr("__len__")? {
+            return Ok(Self::One(place(index.extract()?, length)?));
+        }
+        let places: Vec<usize> = if let Ok(slice) = index.cast::<PySlice>() {
+            let range = slice.indices(length.cast_signed())?;
+            let at = |step: usize| range.start + step.cast_signed() * range.step;
+            (0..range.slicelength).map(|step| at(step).cast_unsigned()).collect()
+        } else {
+            let arrays = index.py().import("anyk._arrays")?;
+            let indices: Vec<isize> = arrays.call_method1("indices", (index, length))?.extract()?;
+            let places = indices.into_iter().map(|index| place(index, length));
+            places.collect::<PyResult<_>>()?
+        };
+        if places.is_empty() {
+            return Err(InputError::new_err("the selection has no cells, expected at least one"));
+        }
+        Ok(Self::Part(places))
+    }
+}
+
+/// Returns where each part of the given lengths starts, and where the last one ends.
+pub(crate) fn starts(lengths: impl Iterator<Item = usize>) -> Vec<usize> {
+    let mut starts = vec![0];
+    for length in lengths {
+        starts.push(starts[starts.len() - 1] + length);
+    }
+    starts
+}
+
 /// Converts an index to a position; a negative index counts from the end.
-pub(crate) fn place(index: isize, length: usize) -> PyResult<usize> {
+fn place(index: isize, length: usize) -> PyResult<usize> {
     let found =
         if index < 0 { length.checked_add_signed(index) } else { Some(index.unsigned_abs()) };
     let none = || {
@@ -326,7 +354,12 @@ impl Columns {
                     let rows = &of_users[start..start + size];
                     let mut own: Vec<(&str, Vec<&str>)> = Vec::with_capacity(fields.len());
                     for (name, texts) in fields {
-                        own.push((name, rows.iter().map(|&row| texts[row].as_str()).collect()));
+                        // The names of columns without values are only checked for typos, once.
+                        if !texts.is_empty() {
+                            own.push((name, rows.iter().map(|&row| texts[row].as_str()).collect()));
+                        } else if index == 0 {
+                            own.push((name, vec!["null"; size]));
+                        }
                     }
                     formulating.instance(kind.reader.of_table(rows, &views, &own)?)?
                 }
@@ -393,6 +426,13 @@ pub(crate) fn read_cells(
     let (bytes, shared) = (text.as_bytes().to_vec(), Arc::clone(&kind));
     let read = long(py, None, move |_| shared.read(&bytes))?;
     Ok(Batch { kind, instances: Arc::new(read.or_raise(py)?), rows: None })
+}
+
+/// Returns the known name that a misspelled name resembles.
+#[pyfunction]
+pub(crate) fn slip_of(name: &str, known: Vec<String>) -> Option<String> {
+    let known: Vec<&str> = known.iter().map(String::as_str).collect();
+    anyk::exchange::slip_of(name, &known).map(str::to_owned)
 }
 
 /// Returns whether a column has the name of a parameter of the problem. `is_beside_power` says whether the table

@@ -13,7 +13,7 @@ use anyk::diagnosis::{
     FEWEST_INSTANCES, FEWEST_SAMPLES, Finding, Samples, Subject, built_in, quantities,
 };
 use anyk::exchange::{SampleRow, read_samples};
-use anyk::framework::{CellOptions, Error, Verb};
+use anyk::framework::{CellOptions, Error, OptionSpec, Verb};
 use anyk::problems::BUILT_IN;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
@@ -158,6 +158,14 @@ const ARGUMENTS: [&str; 12] = [
     "train_k", "check", "policies",
 ];
 
+/// Returns the options of random cells. Python has other arguments for their number, sizes and seeds.
+fn of_drawn(about: &core::About) -> Vec<OptionSpec> {
+    let verbs = [Verb::Evaluate, Verb::Assess, Verb::Sample];
+    let mut specs: Vec<_> = verbs.into_iter().flat_map(|verb| (about.flags)(verb)).collect();
+    specs.retain(|spec| !["k", "count", "seed"].contains(&spec.name));
+    specs
+}
+
 /// Policy from the arguments of `evaluate`.
 enum Given {
     Baseline(String),
@@ -184,7 +192,7 @@ pub(crate) fn evaluate(
 ) -> PyResult<String> {
     let own = match (cells, template) {
         (Some(cells), _) => Some(Arc::clone(&cells.get().kind)),
-        (None, Some(template)) => Some(like(py, template.get(), options)?),
+        (None, Some(template)) => Some(like(py, template.get(), options, &ARGUMENTS)?),
         (None, None) => None,
     };
     let about = own.as_ref().map_or_else(|| about(py, problem), |kind| Ok(kind.about()))?;
@@ -227,15 +235,8 @@ pub(crate) fn evaluate(
     let kind = match own {
         Some(kind) => kind,
         None => {
-            let verbs = [Verb::Evaluate, Verb::Assess, Verb::Sample];
-            let specs: Vec<_> = verbs.into_iter().flat_map(|verb| (about.flags)(verb)).collect();
             let what = format!("policies for {problem}");
-            let mut options = known(py, options, &specs, &ARGUMENTS, &what)?;
-            if options.has("k") || options.has("count") || options.has("seed") {
-                return Err(InputError::new_err(
-                    "k, count and seed are not options here; use sizes, samples and seeds",
-                ));
-            }
+            let mut options = known(py, options, &of_drawn(about), &ARGUMENTS, &what)?;
             if let Some(trained) = first {
                 options = options.over_trained(&trained);
             }
@@ -406,7 +407,7 @@ pub(crate) fn diagnose(
     type Find = Box<dyn FnOnce(&Arc<Watch>) -> Found + Send>;
     let given = match (cells, template) {
         (Some(cells), _) => Some(Arc::clone(&cells.get().kind)),
-        (None, Some(template)) => Some(like(py, template.get(), options)?),
+        (None, Some(template)) => Some(like(py, template.get(), options, &ARGUMENTS)?),
         (None, None) => None,
     };
     let left_out = Arc::new(AtomicUsize::new(0));
@@ -488,10 +489,7 @@ pub(crate) fn diagnose(
                     Some(kind) => kind,
                     None => {
                         let about = about(py, problem.unwrap_or(BUILT_IN[0].name))?;
-                        let verbs = [Verb::Assess, Verb::Sample, Verb::Evaluate];
-                        let specs: Vec<_> =
-                            verbs.into_iter().flat_map(|verb| (about.flags)(verb)).collect();
-                        let options = known(py, options, &specs, &ARGUMENTS, about.name)?;
+                        let options = known(py, options, &of_drawn(about), &ARGUMENTS, about.name)?;
                         Kind::made(about, options).or_raise(py)?
                     }
                 };

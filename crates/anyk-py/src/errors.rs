@@ -32,7 +32,11 @@ pub(crate) fn exception(py: Python<'_>, error: &Error) -> PyErr {
     if let Error::Infeasible(why) = error {
         return infeasible(py, why);
     }
-    let text = format!("{error}{}", of_choices(py, error));
+    let mut text = format!("{error}{}", of_choices(py, error));
+    // The reasons of errors in files and tables are text.
+    if text.contains("gain is -") {
+        text.push_str("; pass gains in dB as gains_db (in a table, gain_db)");
+    }
     match error.kind() {
         ErrorKind::Input => InputError::new_err(text),
         ErrorKind::Infeasible => Infeasible::new_err(text),

@@ -31,6 +31,7 @@ fn _anyk(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(batch::sample, module)?)?;
     module.add_function(wrap_pyfunction!(batch::read_cells, module)?)?;
     module.add_function(wrap_pyfunction!(batch::is_parameter, module)?)?;
+    module.add_function(wrap_pyfunction!(batch::slip_of, module)?)?;
     module.add_class::<models::Model>()?;
     module.add_function(wrap_pyfunction!(models::train, module)?)?;
     module.add_function(wrap_pyfunction!(contest::evaluate, module)?)?;

@@ -1,5 +1,6 @@
 //! Conversion of keyword arguments to options.
 
+use anyk::Fault;
 use anyk::framework::{Error, OptionSpec, OptionValue, Options};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyTuple};
@@ -84,9 +85,13 @@ pub(crate) fn known(
     let Err(stray) = options.refuse_others(specs, what) else { return Ok(options) };
     let mut names: Vec<String> = specs.iter().map(|spec| spec.name.replace('-', "_")).collect();
     names.extend(arguments.iter().map(|&name| name.to_owned()));
-    match hint(py, &stray.field, names) {
-        hint if hint.is_empty() => Err(exception(py, &Error::from(stray))),
-        hint => Err(InputError::new_err(format!("{stray}{hint}"))),
+    match (hint(py, &stray.field, names), &stray.fault) {
+        (hint, _) if hint.is_empty() => Err(exception(py, &Error::from(stray))),
+        // The library's message suggests only options.
+        (hint, Fault::Unknown { .. }) => {
+            Err(InputError::new_err(format!("{} is unknown{hint}", stray.field)))
+        }
+        (hint, _) => Err(InputError::new_err(format!("{stray}{hint}"))),
     }
 }
 

@@ -256,13 +256,14 @@ pub(crate) fn train_separable(
 }
 
 /// Returns the kind whose random instances resemble a user-defined separable problem. They have its costs and budget,
-/// and gains from the same range.
+/// and gains from the same range. `arguments` are those of the function that draws them.
 pub(crate) fn like(
     py: Python<'_>,
     cell: &Cell,
     options: &Bound<'_, PyDict>,
+    arguments: &[&str],
 ) -> PyResult<Arc<Kind>> {
-    known(py, options, &[], &[], "a separable problem")?;
+    known(py, options, &[], arguments, "a separable problem")?;
     let problem = cell.instance.formulation::<Separable>().or_raise(py)?;
     let settings = SeparableSettings::like(problem, 0);
     let own = OwnSeparable::new(problem.costs()).drawn_as_in(&settings);

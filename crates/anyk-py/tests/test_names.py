@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import subprocess
 import sys
 from collections.abc import Callable
@@ -15,6 +16,7 @@ import anyk
 from anyk._problems import MethodName, ProblemName, SolverName
 
 CELL = anyk.Urllc([60.0, 90.0])
+OWN = anyk.Separable(lambda u: -np.log1p(u), gains=[1.0, 2.0], budget=1.0)
 
 
 @pytest.mark.parametrize(
@@ -28,7 +30,12 @@ CELL = anyk.Urllc([60.0, 90.0])
         (lambda: anyk.train("urllc", method="pgnn"), "p-gnn"),
         (lambda: anyk.train("urlc"), "urllc"),
         (lambda: anyk.sample("urllc", 3, cuont=2), "count"),
+        (lambda: anyk.sample("urllc", 3, n=2), "count"),
         (lambda: anyk.evaluate(lambda cell: cell, problem="urllc", sampels=2), "samples"),
+        (lambda: anyk.evaluate(lambda cell: cell, problem="urllc", K=[1, 2]), "sizes"),
+        (lambda: anyk.evaluate(lambda cell: cell, problem=OWN, K=[1, 2]), "sizes"),
+        (lambda: anyk.evaluate(lambda cell: cell, problem="urllc", count=2), "samples"),
+        (lambda: anyk.diagnose(lambda cell: cell, problem="urllc", k=3), "sizes"),
         (lambda: anyk.evaluate({"equal-pover": None}, problem="urllc"), "equal-power"),
         (lambda: anyk.diagnose("urllc-pwer"), "urllc-power"),
         (lambda: anyk.diagnose(lambda cell: cell, problem="urllc", quantity="pwoer"), "power"),
@@ -45,6 +52,7 @@ def test_a_similar_name_is_suggested(wrong: Callable[[], Any], meant: str) -> No
     with pytest.raises((anyk.InputError, AttributeError)) as why:
         wrong()
     assert str(why.value).endswith(f"Did you mean {meant}?")
+    assert str(why.value).lower().count("did you mean") == 1
 
 
 def test_other_names_get_no_hint() -> None:
@@ -121,6 +129,8 @@ def test_a_model_shows_its_cell(price_policy: anyk.Model) -> None:
         (lambda u: -np.log1p(u), {"budget": [1.0, 2.0]}, "budget has 2 numbers, expected one: .* anyk.UrllcPower has two"),
         (lambda u: -np.log1p(u), {"caps": [1.0]}, "caps is not an argument of Separable. To limit a user to x ≤ m"),
         (lambda u: -np.log1p(u), {"maximize": True}, "pass its negative as the cost"),
+        (lambda u: math.exp(-u), {}, "the cost cannot take an array: .* use NumPy, such as np.exp instead of math.exp"),
+        (lambda u: -u if u < 1 else -1, {}, "the cost cannot take an array: .* np.where instead of if"),
     ],
 )
 def test_a_separable_problem_says_what_to_do_instead(cost: Any, given: dict[str, Any], says: str) -> None:

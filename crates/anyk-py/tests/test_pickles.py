@@ -60,6 +60,7 @@ def test_a_table_keeps_its_rows_and_parameters() -> None:
     assert twice.solve().to_pandas().equals(whole) and again(batch.solve()).to_pandas().equals(whole)
     assert batch[1:].solve().to_pandas().equals(whole.loc[list("wyz")])
     assert batch[::-1].solve().to_pandas().equals(whole)
+    assert batch.solve()[1:].to_pandas().equals(whole.loc[list("wyz")])
     assert batch[[2, 0]].solve().flat("power_w").tolist() == whole.loc[list("vxz"), "power_w"].tolist()
 
 
@@ -119,14 +120,21 @@ def test_parts_of_a_batch() -> None:
     assert batch[:2].sizes == [1, 2] and batch[-1:].sizes == [4] and batch[::-2].sizes == [4, 2]
     assert batch[np.array([True, False, True, False])].sizes == [1, 3] and batch[np.array([-1, 0])].sizes == [4, 1]
     assert len(batch[np.int64(2)]) == 3 and [len(cell) for cell in batch] == [1, 2, 3, 4]
+    answers = batch.solve()
+    assert answers[::-2].sizes == [4, 2] and answers[np.array([False, True, True, False])].sizes == [2, 3]
+    for selection in (slice(1, 3), [3, 1], np.array([True, False, False, True])):
+        assert answers[selection].flat("power_w").tolist() == batch[selection].solve().flat("power_w").tolist()
     for wrong, error, says in [
+        (False, TypeError, "the cell index is False, expected an integer, a slice"),
+        (np.True_, TypeError, "expected an integer, a slice"),
         (4, IndexError, "the cell index is 4, but the number of cells is 4"),
         ([True], IndexError, "the mask has 1 entries, but the number of cells is 4"),
         ("a", TypeError, "the cell index is 'a', expected an integer, a slice"),
         (slice(9, None), anyk.InputError, "the selection has no cells"),
     ]:
-        with pytest.raises(error, match=says):
-            batch[wrong]
+        for of in (batch, answers):
+            with pytest.raises(error, match=says):
+                of[wrong]
 
 
 def test_answers_are_read_only() -> None:

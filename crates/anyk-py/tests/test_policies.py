@@ -91,6 +91,28 @@ def test_what_is_no_answer_is_counted_and_told() -> None:
     assert rows["ordered"]["reorder_change"] > 0.1
 
 
+def test_allocations_over_the_budget_are_told() -> None:
+    def greedy(cell: anyk.Cell) -> Any:
+        power, bandwidth = equal_power(cell)
+        return (power * (1 + 1e-7 * (len(cell) > 2))), bandwidth
+
+    table = anyk.evaluate({"greedy": greedy}, problem="urllc", sizes=[2, 3], samples=6, progress=False)
+    for shown in (str(table), table._repr_html_()):
+        assert shown.count("exceed the budget") == 1 and "greedy, K = 3: 6 allocations exceed the budget" in shown
+
+
+def test_a_module_of_tensors_is_no_policy() -> None:
+    class Network:
+        def state_dict(self) -> Any: ...
+
+        def __call__(self, cell: Any) -> Any:
+            return cell.unsqueeze(0)
+
+    for call in (anyk.evaluate, anyk.diagnose):
+        with pytest.raises(anyk.InputError, match="the module Network cannot take a cell: .* Wrap it in a function"):
+            call(Network(), problem="urllc", progress=False)  # type: ignore[operator]
+
+
 def test_an_exception_of_a_policy_is_the_callers() -> None:
     def broken(cell: anyk.Cell) -> Any:
         raise ZeroDivisionError("my own fault")
@@ -151,6 +173,24 @@ def test_progress_is_told() -> None:
     seen = []
     anyk.evaluate({"mine": equal_power}, problem="urllc", sizes=[50, 100], samples=100, progress=lambda *how: seen.append(how))
     assert seen and seen[-1][2] >= seen[-1][1] >= 0
+
+
+def test_a_bar_needs_a_total() -> None:
+    from anyk._progress import _Bar
+
+    made = []
+
+    class Tqdm:
+        def __init__(self, **how: Any) -> None:
+            made.append(how["total"])
+            self.n = 0
+
+        update = close = write = lambda *_: None
+
+    bar = _Bar(Tqdm)
+    for done, of in ((0, 0), (3, 0), (3, 9), (6, 9)):
+        bar("work", done, of, ["a message"])
+    assert made == [9]
 
 
 def test_studies_are_tables() -> None:

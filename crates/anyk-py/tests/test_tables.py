@@ -121,6 +121,32 @@ def test_parameters_that_cannot_apply_are_refused(columns: dict[str, Any], says:
         anyk.from_table({**USERS, **columns})
 
 
+@pytest.mark.parametrize(
+    ("columns", "says"),
+    [
+        *[({name: [1, 2]}, f"the column {name!r} looks like 'cell'") for name in ("cell_id", "cells", "Cell", "cell_name", "CellID")],
+        ({"cell": ["a", None]}, "row 1: cell is missing"),
+        ({"cell": [np.nan, 2.0]}, "row 0: cell is missing"),
+        ({"packet_bit": [800, 800]}, "the column 'packet_bit' looks like a typo of 'packet_bits'"),
+        ({"max_power_dbn": [40, 40]}, "max_power_dbn looks like a typo of max_power_dbm"),
+        ({"gain_db_": [-90, -90]}, "the column 'gain_db_' looks like a typo of 'gain_db'"),
+    ],
+)
+def test_a_misspelled_column_is_not_ignored(columns: dict[str, Any], says: str) -> None:
+    with pytest.raises(anyk.InputError, match=re.escape(says)):
+        anyk.from_table({**USERS, **columns})
+
+
+def test_other_columns_do_not_matter() -> None:
+    # A table that answers were joined to, and columns of other programs.
+    other = {"power_w": [1.0, 1.0], "bandwidth_hz": [1e5, 1e5], "status": ["a", "b"], "site": [1, None], "user": [1, 2]}
+    assert anyk.from_table({**USERS, **other}).sizes == [2]
+    assert anyk.from_table({**USERS, "cell_id": [1, 2]}, cell="cell_id").sizes == [1, 1]
+    assert anyk.from_table({**USERS, "cell_id": [1, 2], "cell": [1, 1]}).sizes == [2]
+    with pytest.raises(anyk.InputError, match="the table has no column 'sites'.*Did you mean site?"):
+        anyk.from_table({**USERS, **other}, cell="sites")
+
+
 def test_files_read_from_python_obey_the_same_rule() -> None:
     cell = {"max_power_dbm": 20, "users": [{"distance_m": 60}]}
     (found,) = anyk.read("urllc", json.dumps(cell).encode(), max_power_dbm=30)
@@ -173,6 +199,15 @@ def test_answers_as_a_table_keep_the_index() -> None:
     far = anyk.from_table({"cell": [1, 2, 1], "gain_db": [-100.0, -199.0, -100.0]})
     found = far.solve(infeasible="zero").to_pandas()
     assert found["status"].tolist() == ["optimal", "infeasible", "optimal"] and found["power_w"][1] == 0
+
+
+def test_an_answer_as_a_table() -> None:
+    pytest.importorskip("pandas")
+    for cells in (anyk.from_table(MIXED), anyk.from_table(MIXED, problem="equal-bandwidth")):
+        answers = cells.solve()
+        found = answers[1].to_pandas()
+        assert list(found.columns) == list(answers.to_pandas().columns) and found.index.name == "user"
+        assert np.array_equal(found.to_numpy(), answers[[1]].to_pandas().to_numpy())
 
 
 def test_models_answer_in_the_order_of_the_rows(price_policy: anyk.Model) -> None:

@@ -36,7 +36,9 @@ def columns(cell: Cell, answer: Answer) -> list[Floats]:
         found = [answer]
     elif isinstance(answer, Sequence) or hasattr(answer, "__len__"):
         if len(answer) != len(names):
-            raise InputError(f"the result has {len(answer)} parts, expected {len(names)}: {', '.join(names)}")
+            is_list = isinstance(answer, list) and len(answer) > 0 and all(isinstance(one, (int, float)) for one in answer)
+            parts = "is one array" if is_list or getattr(answer, "ndim", 0) == 1 else f"has {len(answer)} parts"
+            raise InputError(f"the result {parts}, expected {len(names)} arrays ({', '.join(names)})")
         found = list(answer)
     else:
         raise InputError(f"the result is of the type {type(answer).__name__}, expected {', '.join(names)}")
@@ -133,6 +135,13 @@ class Verdict:
 def verdict(text: str) -> Verdict:
     """Build a verdict from the JSON of the compiled module."""
     return Verdict(json.loads(text))
+
+
+def one_to_pandas(answer: Allocation) -> Any:
+    """Return the allocation of one cell as a ``pandas.DataFrame`` with one row per user."""
+    amounts = [(name, np.atleast_1d(values)) for name, values in answer.as_dict().items()]
+    users = max(values.size for _, values in amounts)
+    return to_pandas([users], amounts, [answer.status], None).droplevel("cell")
 
 
 def to_pandas(

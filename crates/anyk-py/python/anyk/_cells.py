@@ -322,7 +322,9 @@ def batch_of(cells: Cell | Batch | Sequence[Cell]) -> Batch:
     if isinstance(cells, Cell):
         return Batch.of_cells([cells])
     if isinstance(cells, (str, bytes)) or not np.iterable(cells) or not all(isinstance(cell, Cell) for cell in cells):
-        raise InputError("cells: expected a cell, a list of cells or a Batch, such as anyk.Urllc(…)")
+        raise InputError(
+            "cells: expected a cell, a list of cells or a Batch, such as anyk.Urllc(…), or anyk.from_table(…) for a table"
+        )
     return Batch.of_cells(list(cells))
 
 

@@ -52,6 +52,13 @@ def asked(policy: Callable[[Cell], Answer], strict: bool = False) -> Callable[[C
             answer = policy(cell)
         except Infeasible as why:
             return str(why), time.perf_counter() - start
+        except (TypeError, AttributeError) as why:
+            if not hasattr(policy, "state_dict"):
+                raise
+            raise InputError(
+                f"the module {type(policy).__name__} cannot take a cell: {why}. Wrap it in a function from a cell to "
+                "amounts, which makes the tensors that the module expects, such as torch.as_tensor(cell.gains)"
+            ) from why
         seconds = time.perf_counter() - start
         if strict:
             return [column.tolist() for column in columns(cell, answer)], seconds
@@ -135,6 +142,11 @@ class Comparison(Table):
         import pandas
 
         return pandas.DataFrame(self.rows, columns=self.every_column)
+
+    def _foot(self) -> list[str]:
+        over = [row for row in self.rows if row["over_budget"]]
+        lines = [f"{row['policy']}, K = {row['k']}: {row['over_budget']} allocations exceed the budget" for row in over]
+        return [*super()._foot(), *lines]
 
     def __str__(self) -> str:
         lines = [super().__str__()]
@@ -245,6 +257,7 @@ def evaluate(
     FileNotFoundError
         If there is no file with the name of a model.
     """
+    is_named = isinstance(policies, Mapping)
     if not isinstance(policies, Mapping):
         policies = {_name(policies): policies}
     given: list[tuple[str, Any]] = []
@@ -264,9 +277,10 @@ def evaluate(
         elif callable(policy):
             given.append((name, (asked(policy), False)))
         else:
+            what = f"the policy {name!r}" if is_named else "policies"
+            other = "None for a baseline" if is_named else "a dict of policies by name"
             raise InputError(
-                f"the policy {name!r} is of the type {type(policy).__name__}, expected a function of a cell, a Model, "
-                "its file, or None for a baseline"
+                f"{what} is of the type {type(policy).__name__}, expected a function of a cell, a Model, its file, or {other}"
             )
     given_cells, template = own_cells(cells, problem, {"sizes": sizes, "samples": samples, "seed": seed, "seeds": seeds, **options})
     own = template if given_cells is None else given_cells

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import numpy as np
@@ -136,6 +137,7 @@ def from_table(table: Any, *, problem: ProblemName = "urllc", cell: str = "cell"
     The table needs exactly one of the columns ``distance_m``, ``gain``, ``gain_db``, ``path_loss_db``, ``snr_db`` and
     ``rsrp_dbm``, or of their plurals. It can have ``epsilon``, ``packet_bits`` and ``arrival_rate``, the service
     class. Cells are in the order in which they first appear; without a column for the cell, all users are in one cell.
+    AnyK rejects a column whose name looks like a typo of one of these, and a row without a cell.
 
     A column with the name of a parameter of the problem, such as ``max_power_dbm``, sets the parameter of each cell and
     takes precedence over the options. All rows of a cell must have the same value. Other columns are ignored.
@@ -152,7 +154,7 @@ def from_table(table: Any, *, problem: ProblemName = "urllc", cell: str = "cell"
         Name of the problem.
 
     cell
-        Name of the column that identifies the cell of a user.
+        Name of the column that identifies the cell of a user. A name other than ``cell`` must be in the table.
 
     **options
         Options of the cells.
@@ -160,8 +162,8 @@ def from_table(table: Any, *, problem: ProblemName = "urllc", cell: str = "cell"
     Raises
     ------
     InputError
-        If a column is missing, has the wrong length or invalid values, or if a parameter differs within a cell or
-        belongs to another problem.
+        If a column is missing or misspelled, has the wrong length or invalid values, or if a parameter differs within
+        a cell or belongs to another problem.
     """
     names = _column_names(table)
     singular = {column: plural for plural, column in _PLACES.items()}
@@ -191,6 +193,13 @@ def from_table(table: Any, *, problem: ProblemName = "urllc", cell: str = "cell"
         for name in names
         if name not in own and _anyk.is_parameter(problem, name, "power_w" in names, options)
     }
+    others = [name for name in names if name not in own and name not in parameters]
+    for name in others:
+        meant = _anyk.slip_of(name, [*singular, *_CLASS])
+        if meant is not None:
+            raise InputError(f"the column {name!r} looks like a typo of {meant!r}, expected that name")
+    if cell not in names:
+        _check_cell(cell, names)
     whole = {**found, **parameters, **({cell: _column(table, cell)} if cell in names else {})}
     for name, values in whole.items():
         if values.shape != (users,) or values.ndim != 1:
@@ -200,6 +209,10 @@ def from_table(table: Any, *, problem: ProblemName = "urllc", cell: str = "cell"
     if cell not in names:
         by_cell, sizes = np.arange(users), [users]
     else:
+        may_lack = whole[cell].dtype.kind not in "biuSU"
+        for row, name in enumerate(whole[cell] if may_lack else ()):
+            if _is_absent(name):
+                raise InputError(f"the table: row {row}: {cell} is missing, expected the name of the user's cell")
         try:
             _, first, group = np.unique(whole[cell], return_index=True, return_inverse=True)
         except TypeError as why:
@@ -207,9 +220,25 @@ def from_table(table: Any, *, problem: ProblemName = "urllc", cell: str = "cell"
         order = np.argsort(np.argsort(first))[group.reshape(-1)]
         by_cell, sizes = np.argsort(order, kind="stable"), np.bincount(order).tolist()
     arrays = {_PLACES.get(name, name): values[by_cell].astype(np.float64) for name, values in found.items()}
+    # AnyK does not read the values of other columns, but rejects names that look like those of parameters.
     fields = {name: _texts(values) for name, values in parameters.items()}
+    fields.update({name: [] for name in others})
     index = table.index if _is_of(table, "pandas") else None
     return Batch.of_table(problem, arrays, sizes, options, by_cell.tolist(), fields, index)
+
+
+def _check_cell(cell: str, names: list[str]) -> None:
+    """Reject a table whose cells would be merged into one because the column ``cell`` has another name."""
+    if cell != "cell":
+        raise InputError(f"the table has no column {cell!r}, which separates the cells{hint(cell, names)}")
+    for name in names:
+        if _LIKE_CELL.fullmatch(name) or _anyk.slip_of(name, [cell]) is not None:
+            raise InputError(
+                f"the column {name!r} looks like {cell!r}, which separates the cells; rename it, or pass cell={name!r}"
+            )
+
+
+_LIKE_CELL = re.compile(r" *cells?[-_ ]?(ids?|names?|index|idx|no|nr|num|number)? *", re.IGNORECASE)
 
 
 def _texts(values: np.ndarray[Any, Any]) -> list[str]:

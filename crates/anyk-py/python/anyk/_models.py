@@ -306,6 +306,12 @@ def train(
     given = {"method": method, "train_k": sizes, **options}
     if isinstance(problem, Separable):
         return _train_own(problem, given, out, force, progress)
+    if not isinstance(problem, str):
+        kind = type(problem).__name__
+        raise InputError(
+            f"problem is of the type {kind}, expected the name of a problem, such as 'urllc', or an anyk.Separable, which "
+            "you make from a cost"
+        )
     target = None if out is None else os.fspath(out)
     with watching(progress) as tick:
         model, warning = _anyk.train(problem, given, target, force, tick)

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any, Optional, Union
 
 Progress = Union[bool, None, Callable[[str, int, int], Optional[bool]]]
-"""``None``: a progress bar for work that takes more than a second, if tqdm is installed. ``False``: no bar. A
+"""``None``: a progress bar for work that takes more than a second, if its length is known and tqdm is installed. ``False``: no bar. A
 function is called as ``progress(what, done, of)`` about ten times a second; return ``True`` to stop the work."""
 
 Tick = Callable[[str, int, int, list[str]], Optional[bool]]
@@ -22,13 +22,16 @@ class _Bar:
         self.what = ""
 
     def __call__(self, what: str, done: int, of: int, told: list[str]) -> None:
-        if what != self.what or self.bar is None:
+        if what != self.what:
             self.close()
             self.what = what
-            self.bar = self.tqdm(total=of or None, desc=what, delay=1.0, leave=False)
-        self.bar.update(done - self.bar.n)
+        # Without a total, a bar would only count from 0.
+        if of and self.bar is None:
+            self.bar = self.tqdm(total=of, desc=what, delay=1.0, leave=False)
+        if self.bar is not None:
+            self.bar.update(done - self.bar.n)
         for message in told:
-            self.bar.write(message)
+            self.tqdm.write(message)
 
     def close(self) -> None:
         if self.bar is not None:

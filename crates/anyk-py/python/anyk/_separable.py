@@ -105,7 +105,17 @@ def _vectorised(cost: Callable[[Floats], ArrayLike]) -> Callable[[Floats], Float
     def ask(u: Floats) -> Floats:
         # A cost can be infinite if u is too small; suppress NumPy's warnings about it.
         with np.errstate(all="ignore"):
-            found = numbers("cost", cost(u))
+            try:
+                values = cost(u)
+            except (TypeError, ValueError) as why:
+                # Functions of module math and conditions such as `u > 1` fail for an array.
+                if "array" not in str(why):
+                    raise
+                raise InputError(
+                    f"the cost cannot take an array: {why}. It gets an array of many u; use NumPy, such as np.exp "
+                    "instead of math.exp and np.where instead of if"
+                ) from why
+            found = numbers("cost", values)
         if found.shape != u.shape:
             raise InputError(
                 f"the cost has the shape {found.shape} for u of the shape {u.shape}, expected a vectorized function"
