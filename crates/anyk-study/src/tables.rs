@@ -45,7 +45,7 @@ pub(crate) fn table1(_: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
         name: "table1".into(),
         title: "Table I: number of cells in each data set".into(),
         note: format!(
-            "Data sets of P-GNN; all but the pre-training are the same for both presets. The paper pre-trains B^v \
+            "Data sets of P-GNN. Only the pre-training depends on the preset. The paper pre-trains B^v \
              on every K from 1 to 200, as preset paper does. The test set (seed {TEST_SEED}) was fixed before the \
              first training run, and no setting was chosen on it."
         ),
