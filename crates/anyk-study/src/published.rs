@@ -121,6 +121,6 @@ mod tests {
         assert_eq!(none.holds, Holds::No);
         let few = claim(&[(2, [no; 2]), (10, [open; 2])]);
         assert_eq!(few.holds, Holds::Undecided);
-        assert!(few.measured.ends_with("the study `rates` has more"), "{}", few.measured);
+        assert!(few.measured.ends_with("(the study `rates` has 32 of P-GNN)"), "{}", few.measured);
     }
 }

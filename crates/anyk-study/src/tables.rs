@@ -435,7 +435,7 @@ fn as_printed(paper: &PaperRow, result: &EntryResult) -> Claim {
                 result.availability_by(Count::AsCoded, size),
                 result.serving(Count::EqualHalves),
                 result.trainings(),
-                if holds == Holds::Undecided { "; so few runs do not decide" } else { "" },
+                pointer(holds),
             ),
             (lowest, _) => format!("availability is at least {lowest:.3} at every K"),
         },

@@ -117,7 +117,7 @@ pub(crate) fn all_of(statements: impl IntoIterator<Item = Option<bool>>) -> Opti
 pub(crate) fn pointer(holds: Holds) -> &'static str {
     either(
         holds == Holds::Undecided,
-        ["; so few runs do not decide, the study `rates` has more", ""],
+        ["; so few runs do not decide (the study `rates` has 32 of P-GNN)", ""],
     )
 }
 
