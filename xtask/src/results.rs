@@ -54,7 +54,7 @@ static PAGES: [Page; 16] = [
         title: "The paper's training",
         parts: &[
             Study("table2", 1.0),
-            Study("rates", 1350.0),
+            Study("rates", 1420.0),
             Study("published", 30.0),
             Study("ablation", 300.0),
         ],

@@ -56,7 +56,7 @@ pub(crate) fn study(
     let settings = StudySettings { trainings, effort, cache };
     let found = long(py, progress, move |watch| -> Result<String, Error> {
         let mut lab = Lab::new(&settings, &**watch)?;
-        let tables = (study.run)(&mut lab)?;
+        let tables = study.tables(&mut lab)?;
         tables.iter().try_for_each(Table::check)?;
         let tables: Vec<_> = tables.iter().map(with_text).collect();
         json(&serde_json::json!({ "about": lab.about(), "tables": tables }))

@@ -22,6 +22,9 @@ pub const TEST_SIZES: [usize; 7] = [1, 2, 5, 10, 50, 100, 200];
 
 /// Availability that rounds to 1.00 with two decimals.
 pub(crate) const AVAILABLE: f64 = 0.995;
+/// Smallest number of runs that states a rate, and the smallest that decides whether users are served if some runs serve
+/// them and others do not.
+pub(crate) const ENOUGH: usize = 32;
 
 /// Criterion by which a user counts as served.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -282,6 +285,22 @@ impl EntryResult {
         self.lowest_by(count).0 >= AVAILABLE
     }
 
+    /// Returns whether every user is served at every size; `None` if only some of fewer than [`ENOUGH`] runs serve them.
+    pub(crate) fn serves(&self, count: Count) -> Option<bool> {
+        self.decided(self.is_available_by(count), self.serving(count) > 0)
+    }
+
+    /// Returns whether every user is served at a size; see [`Self::serves`].
+    pub(crate) fn serves_at(&self, count: Count, size: usize) -> Option<bool> {
+        let some = self.availability_range(count, size).1 >= AVAILABLE;
+        self.decided(self.availability_by(count, size) >= AVAILABLE, some)
+    }
+
+    /// Returns whether the shown run serves every user, unless too few runs contradict each other.
+    fn decided(&self, serves: bool, some: bool) -> Option<bool> {
+        (serves || !some || self.trainings() >= ENOUGH).then_some(serves)
+    }
+
     fn column(&self, size: usize, value: impl Fn(&SizeResult) -> f64) -> Vec<f64> {
         let results = self.runs.iter().flat_map(|run| &run.sizes);
         results.filter(|result| result.k == size).map(value).collect()
@@ -327,5 +346,13 @@ mod tests {
         assert!(!mixed.is_available() && mixed.is_available_by(Count::AsCoded));
         assert_eq!(Count::ALL.map(|count| mixed.serving(count)), [7, 9]);
         assert_eq!((mixed.trainings(), mixed.worst(Count::AsCoded)), (10, 0.0));
+        // Some of ten runs do not decide; 32 runs do, and so do ten of which none serves every user.
+        assert_eq!(Count::ALL.map(|count| mixed.serves(count)), [None, Some(true)]);
+        assert_eq!(
+            [5, 10].map(|size| mixed.serves_at(Count::EqualHalves, size)),
+            [Some(true), None]
+        );
+        assert_eq!(result(30, 2).serves(Count::AsCoded), Some(false));
+        assert_eq!(result(0, 10).serves(Count::AsCoded), Some(false));
     }
 }

@@ -522,7 +522,7 @@ mod tests {
         let mut lab = Lab::new(&StudySettings::default(), &observer).unwrap();
         let short = ["table1", "table2", "fig1"];
         for study in STUDIES.iter().filter(|study| !short.contains(&study.name)) {
-            let kind = (study.run)(&mut lab).map_err(|error| error.kind()).err();
+            let kind = study.tables(&mut lab).map_err(|error| error.kind()).err();
             assert_eq!(kind, Some(ErrorKind::Interrupted), "{}", study.name);
         }
         // Every `begin` has its `end`.
@@ -547,7 +547,7 @@ mod tests {
     fn a_study_returns_tables_whose_rows_fit_their_heads() {
         let mut lab = Lab::new(&StudySettings::default(), &Silent).unwrap();
         for name in ["table1", "table2", "fig1"] {
-            let tables = (Study::named(name).unwrap().run)(&mut lab).unwrap();
+            let tables = Study::named(name).unwrap().tables(&mut lab).unwrap();
             assert_eq!((tables.len(), tables[0].name.as_str()), (1, name));
             assert!(tables[0].rows.iter().all(|row| row.len() == tables[0].columns.len()));
         }

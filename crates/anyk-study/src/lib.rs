@@ -8,7 +8,7 @@
 //! use anyk_study::{Lab, Study, StudySettings};
 //! let mut lab = Lab::new(&StudySettings::default(), &Silent)?;
 //! let study = Study::named("table3").ok_or("no such study")?;
-//! for table in (study.run)(&mut lab)? {
+//! for table in study.tables(&mut lab)? {
 //!     println!("{}: {} rows", table.title, table.rows.len());
 //! }
 //! # Ok::<(), Box<dyn std::error::Error>>(())

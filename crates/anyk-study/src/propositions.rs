@@ -1,12 +1,12 @@
 //! Measurements of propositions 1 to 4 and of the asymptotic forms of (P6).
 
-use crate::verdict::{Trend, either, holds, is_within, listed};
+use crate::verdict::{Trend, all_hold, either, holds, is_within, listed};
 use crate::{
     AsymptoticForm, Decoupling, EquivariantPolicy, ExactPower, Family, Lab, SizeLaw, SizeLawPoint,
     asymptotic_forms, decoupling, largest_size, size_law,
 };
 use anyk::System;
-use anyk::framework::{Chart, Claim, Error, Holds, Series, Table, Value};
+use anyk::framework::{Chart, Claim, Error, Series, Table, Value};
 use anyk::math::{Exponent, Input, Moments};
 use anyk::network::{Activation, Aggregator};
 use anyk::row;
@@ -91,16 +91,6 @@ impl Decoupling {
         let relative = trend(|m| m.deviation() / m.mean.abs(), self.relative_exponent);
         decouples(relative, trend(Moments::deviation, self.exponent))
     }
-}
-
-/// Returns whether all, some or none of several statements hold. The result is undecided if one of them is and none
-/// fails.
-fn all_hold(statements: impl IntoIterator<Item = Option<bool>>) -> Holds {
-    let all: Vec<Option<bool>> = statements.into_iter().collect();
-    if all.contains(&None) && !all.contains(&Some(false)) {
-        return Holds::Undecided;
-    }
-    Holds::in_all(all.into_iter().flatten())
 }
 
 /// Lists the rows with each verdict in words.
@@ -499,6 +489,7 @@ fn power_form() -> Table {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use anyk::framework::Holds;
 
     /// Builds a family of networks whose spread and movement are powers of K.
     fn law(aggregator: Aggregator, spread: f64, movement: f64) -> SizeLaw {
@@ -540,19 +531,6 @@ mod tests {
         assert_eq!(claims[1].holds, Holds::Partly);
         assert!(claims[1].measured.contains("holds for “sum"), "{claims:?}");
         assert!(claims[1].measured.contains("does not hold for “max"), "{claims:?}");
-    }
-
-    #[test]
-    fn statements_hold_in_all_cases_in_some_or_in_none() {
-        let [yes, no, open] = [Some(true), Some(false), None];
-        for (all, expected) in [
-            ([yes, yes], Holds::Yes),
-            ([yes, open], Holds::Undecided),
-            ([open, no], Holds::No),
-            ([no, yes], Holds::Partly),
-        ] {
-            assert_eq!(all_hold(all), expected);
-        }
     }
 
     #[test]

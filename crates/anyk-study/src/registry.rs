@@ -1,7 +1,7 @@
 //! Registry of all studies.
 
 use crate::{
-    Lab, ablation, alternatives, calibration, closed_forms, conservative, diagnose, fading,
+    Effort, Lab, ablation, alternatives, calibration, closed_forms, conservative, diagnose, fading,
     figures, hyper_parameters, interference, links_published, parameters, power_control, price,
     propositions, published, rates, samples, seeds, small_sizes, tables, valid_cell,
 };
@@ -20,8 +20,8 @@ pub struct Study {
     pub by_default: bool,
     /// Whether the study is an addition to the paper's tables, figures and statements.
     pub own: bool,
-    /// Function that trains and measures, and returns the tables.
-    pub run: fn(&mut Lab<'_>) -> Result<Vec<Table>, Error>,
+    /// Function that trains and measures, and returns the tables. [`Study::tables`] calls it.
+    run: fn(&mut Lab<'_>) -> Result<Vec<Table>, Error>,
 }
 
 impl Study {
@@ -29,6 +29,15 @@ impl Study {
     pub fn named(name: &str) -> Option<&'static Self> {
         let name = if name == FORMER_PRICE { "price" } else { name };
         STUDIES.iter().find(|study| study.name == name)
+    }
+
+    /// Trains and measures, and returns the tables. In a trial they have no verdicts, because its numbers are meaningless.
+    pub fn tables(&self, lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
+        let mut tables = (self.run)(lab)?;
+        if lab.effort == Effort::Trial {
+            tables.iter_mut().for_each(|table| table.claims.clear());
+        }
+        Ok(tables)
     }
 }
 
@@ -74,7 +83,8 @@ pub static STUDIES: [Study; 28] = {
             "table2",
             "Hyper-parameters",
             "AnyK has two ways to train the paper's networks: the preset `paper` follows the paper's text, and the \
-             preset `fast`, the default of `anyk train`, is ours. This study lists where they differ.",
+             preset `fast`, the default of `anyk train`, is ours. This study lists where they differ \
+             ([how AnyK reads the paper](../how-to/reproduce.md#how-anyk-reads-the-paper)).",
             hyper_parameters::table2,
         ),
         paper(
@@ -166,8 +176,8 @@ pub static STUDIES: [Study; 28] = {
         beside(
             "valid-cell",
             "The paper's comparison in a cell in which its rate formula holds",
-            "In the paper's cell, a user has six to ten channel uses per frame at about 19 bit/s/Hz, which is outside the \
-             range of the paper's rate formula ([guarantees](../guarantees.md)). This study repeats the comparison \
+            "In the paper's cell at K = 10, a user has 6 to 11 channel uses per frame, that is, 18 to 10 bit/s/Hz, which \
+             is outside the range of the paper's rate formula ([guarantees](../guarantees.md)). This study repeats the comparison \
              in a cell within that range.",
             valid_cell::tables,
         ),
@@ -189,20 +199,25 @@ pub static STUDIES: [Study; 28] = {
         own(
             "published",
             "Training as in the paper (preset paper), for every training size and method",
-            "These are the figures of tables IV and VI if each run of P-GNN pre-trains its own B^v.",
+            "These are the figures of tables IV and VI if each run of P-GNN pre-trains its own B^v \
+             ([how AnyK reads the paper](../how-to/reproduce.md#how-anyk-reads-the-paper)).",
             published::tables,
         ),
         own(
             "rates",
             "How often the paper's recipe serves every user (32 runs of each kind); error of B^v by K",
             "The paper reports the second worst of ten runs. Ten runs do not give a rate, so this study has at least \
-             32. It also shows where the outer function B^v is too low, and what a better one changes.",
+             32. It also shows where the outer function B^v is too low, and what a better one changes. One kind of run \
+             counts t in the learning rate in steps, as the paper's text says \
+             ([how AnyK reads the paper](../how-to/reproduce.md#how-anyk-reads-the-paper)).",
             rates::tables,
         ),
         own(
             "ablation",
-            "Choices that the paper leaves open: initialization, meaning of t, unit of the loss",
-            "The paper's text does not fix every detail of the training. This study varies each of them.",
+            "Details of the training: initialization, meaning of t, unit of the loss",
+            "The paper's text does not fix every detail of the training, and preset `paper` deviates from it in one: it \
+             counts t in the learning rate in epochs. This study varies each detail \
+             ([how AnyK reads the paper](../how-to/reproduce.md#how-anyk-reads-the-paper)).",
             ablation::tables,
         ),
         own(
@@ -235,7 +250,8 @@ pub static STUDIES: [Study; 28] = {
         own(
             "aggregators",
             "Aggregators mean, sum and max on the URLLC task (proposition 4)",
-            "Proposition 4 recommends the mean. This study trains the same networks with each aggregator.",
+            "Proposition 4 states that with the sum or the maximum as the aggregator, the output of a network depends on \
+             K; with the mean, it does not (proposition 3). This study trains the same networks with each aggregator.",
             alternatives::aggregators,
         ),
         own(
@@ -263,6 +279,19 @@ pub static STUDIES: [Study; 28] = {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::StudySettings;
+    use anyk::framework::Silent;
+
+    #[test]
+    fn a_trial_has_no_verdicts() {
+        let claims = |effort| {
+            let settings = StudySettings { effort, ..StudySettings::default() };
+            let mut lab = Lab::new(&settings, &Silent).unwrap();
+            let tables = Study::named("fig1").unwrap().tables(&mut lab).unwrap();
+            tables.iter().map(|table| table.claims.len()).sum::<usize>()
+        };
+        assert_eq!([Effort::Trial, Effort::Usual].map(claims), [0, 1]);
+    }
 
     #[test]
     fn names_are_found_and_no_two_are_alike() {

@@ -1,7 +1,7 @@
 //! Rules that turn measured numbers into words. Every verdict of a study follows from one of these rules and the
 //! numbers of its table.
 
-use anyk::framework::Claim;
+use anyk::framework::{Claim, Holds};
 use anyk::math::Exponent;
 
 /// Behavior of a positive quantity as the number of users K grows.
@@ -95,6 +95,32 @@ pub(crate) fn holds(statement: Option<bool>) -> &'static str {
     }
 }
 
+/// Returns whether all, some or none of several statements hold. The result is undecided if the statements without an
+/// answer could change it.
+pub(crate) fn all_hold(statements: impl IntoIterator<Item = Option<bool>>) -> Holds {
+    let all: Vec<Option<bool>> = statements.into_iter().collect();
+    match Holds::in_all(all.iter().copied().flatten()) {
+        Holds::Yes | Holds::No if all.contains(&None) => Holds::Undecided,
+        decided => decided,
+    }
+}
+
+/// Returns whether several statements hold together. One that fails decides; otherwise, one without an answer leaves it
+/// open.
+pub(crate) fn all_of(statements: impl IntoIterator<Item = Option<bool>>) -> Option<bool> {
+    let all: Vec<Option<bool>> = statements.into_iter().collect();
+    let fails = all.contains(&Some(false));
+    (fails || !all.contains(&None)).then_some(!fails)
+}
+
+/// Words after a measurement whose verdict is undecided because too few runs contradict each other.
+pub(crate) fn pointer(holds: Holds) -> &'static str {
+    either(
+        holds == Holds::Undecided,
+        ["; so few runs do not decide (the study `rates` has 32 of P-GNN)", ""],
+    )
+}
+
 /// Adds to claims what their verdicts cover.
 pub(crate) fn covering(claims: impl IntoIterator<Item = Claim>, covers: &str) -> Vec<Claim> {
     claims.into_iter().map(|claim| claim.covering(covers)).collect()
@@ -162,6 +188,21 @@ mod tests {
         // An interval that spans two words still has one.
         let near = Exponent { value: 0.03, half_width: 0.04 };
         assert_eq!(Trend::of_exponent(near), Trend::Stays);
+    }
+
+    #[test]
+    fn statements_hold_in_all_cases_in_some_or_in_none() {
+        let [yes, no, open] = [Some(true), Some(false), None];
+        for (all, expected) in [
+            (vec![yes, yes], Holds::Yes),
+            (vec![yes, open], Holds::Undecided),
+            (vec![open, no], Holds::Undecided),
+            (vec![no, yes, open], Holds::Partly),
+            (vec![no], Holds::No),
+        ] {
+            assert_eq!(all_hold(all), expected);
+        }
+        assert_eq!([[yes, open], [open, no], [yes, yes]].map(all_of), [open, no, yes]);
     }
 
     #[test]

@@ -42,7 +42,7 @@ pub(super) fn run(args: &ReproduceArgs, outputs: &Outputs) -> Result<ExitCode, F
     let mut sections = Sections::default();
     let mut out = output::stdout();
     for study in studies {
-        let made = (study.run)(&mut lab).map_err(Failure::from).inspect_err(|failure| {
+        let made = study.tables(&mut lab).map_err(Failure::from).inspect_err(|failure| {
             if failure.is_interruption() {
                 let kept = args.out.join("cache");
                 output::note(&format!(

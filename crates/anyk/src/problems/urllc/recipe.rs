@@ -49,8 +49,9 @@ impl Recipe {
     /// Returns the paper's recipe (table II): plain gradient steps, `0.01/(1 + 0.01t)`, batches of 10, 5000
     /// epochs, one fading state for each sample, and the loss as in its formulas.
     ///
-    /// The paper leaves three choices open. The recipe uses those that reproduce its figures (`anyk reproduce
-    /// ablation`): t counts epochs, bandwidths are in MHz, and networks start from small normal weights.
+    /// The paper leaves two choices open: in this recipe, bandwidths are in MHz, and networks start from small normal
+    /// weights. The paper says that t counts iterations. Here it counts epochs, which gives bandwidths closer to the
+    /// paper's (`anyk reproduce ablation`).
     pub fn paper() -> Self {
         Self {
             update: Update::Sgd { scale: 1.0 },
