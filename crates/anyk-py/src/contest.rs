@@ -162,7 +162,8 @@ const ARGUMENTS: [&str; 12] = [
 fn of_drawn(about: &core::About) -> Vec<OptionSpec> {
     let verbs = [Verb::Evaluate, Verb::Assess, Verb::Sample];
     let mut specs: Vec<_> = verbs.into_iter().flat_map(|verb| (about.flags)(verb)).collect();
-    specs.retain(|spec| !["k", "count", "seed"].contains(&spec.name));
+    // Only the evaluation of one model judges under another fading distribution.
+    specs.retain(|spec| !["k", "count", "seed", "fading"].contains(&spec.name));
     specs
 }
 

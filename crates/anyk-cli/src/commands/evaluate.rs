@@ -177,6 +177,8 @@ fn instance_options(
     let verbs = [Verb::Evaluate, Verb::Assess, Verb::Sample];
     let known: Vec<_> = verbs.into_iter().flat_map(|verb| (about.flags)(verb)).collect();
     options.refuse_others(&known, &format!("policies for {}", about.name))?;
+    // Only the evaluation of one model judges under another fading distribution.
+    options.refuse(&["fading"], "a comparison of policies, only to a single model")?;
     Ok(match models.first() {
         Some((_, model)) => options.over_trained(&model.trained_options()),
         None => options,

@@ -7,7 +7,7 @@ use rand::seq::SliceRandom;
 
 use super::{Instance, Samples, SizeSamples, ToyPolicy};
 use crate::core::{self, Allocation, Model, Outcome, Policy, Problem};
-use crate::framework::{Error, Options, Silent, over_instances};
+use crate::framework::{CellOptions, Error, Options, Silent, field_of, over_instances};
 use crate::invalid::Invalid;
 use crate::limits::{MOST_DRAWN, MOST_USERS};
 use crate::math::{Input, realization_rng};
@@ -150,6 +150,9 @@ impl Subject {
     /// if there is no such policy.
     pub fn built_in(name: &str, options: &Options) -> Option<Result<Self, Error>> {
         if let Some((_, label, toy)) = TOYS.into_iter().find(|toy| toy.0 == name) {
+            if let Err(stray) = options.refuse_others(&[], label) {
+                return Some(Err(stray.into()));
+            }
             let function: Function = Arc::new(move |x: &[f64]| toy.outputs(x));
             let kind = Kind::Function { input: Input::Exponential, function };
             return Some(Ok(Self { label: label.to_owned(), kind }));
@@ -158,6 +161,13 @@ impl Subject {
         let row = rows.find(|row| row.name == name)?;
         let make = || {
             let problem = (row.problem)(options)?;
+            // An option that the problem does not have would have no effect.
+            let own = problem.options();
+            let is_cell = CellOptions::ALL.specs().iter().any(|spec| own.has(spec.name));
+            let is_stray = |name: &&str| !own.has(name) && !(*name == "config" && is_cell);
+            if let Some(name) = options.names().find(is_stray) {
+                return Err(Invalid::stray(field_of(name), row.name).into());
+            }
             Ok(Self::policy(row.label, problem, (row.policy)(), row.amount)?)
         };
         Some(make())

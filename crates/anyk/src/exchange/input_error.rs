@@ -122,8 +122,14 @@ pub(crate) fn decode<'a>(bytes: &'a [u8], file: &str, format: &str) -> Result<&'
 /// in memory as a whole, and takes more memory than its text.
 pub(crate) const MOST_FIELDS: usize = 1000;
 
-/// Rejects CSV with more fields in a line than any supported table has.
+/// Rejects CSV with more fields in a line than any supported table has, or with a quotation mark that is never closed.
 pub(crate) fn check_fields(text: &str, separator: u8, file: &str) -> Result<(), InputError> {
+    if let Some(line) = unclosed_quote(text, separator) {
+        let message =
+            "a quotation mark is never closed, expected another one at the end of its field"
+                .to_owned();
+        return Err(InputError::at(file, &format!("line {line}"), message));
+    }
     let fields = |line: &str| 1 + line.bytes().filter(|&byte| byte == separator).count();
     match text.split(['\n', '\r']).map(fields).find(|&fields| fields > MOST_FIELDS) {
         None => Ok(()),
@@ -132,6 +138,34 @@ pub(crate) fn check_fields(text: &str, separator: u8, file: &str) -> Result<(), 
             Err(InputError::at(file, "", message))
         }
     }
+}
+
+/// Returns the line of a quotation mark that begins a field and is never closed: the rest of the table would be part of
+/// this field.
+fn unclosed_quote(text: &str, separator: u8) -> Option<usize> {
+    let (mut line, mut opened, mut begins, mut is_comment) = (1, None, true, false);
+    let mut bytes = text.bytes().peekable();
+    let mut last = b'\n';
+    while let Some(byte) = bytes.next() {
+        if byte == b'\n' {
+            line += 1;
+        }
+        if opened.is_some() {
+            // Two marks within a quoted field are one mark of its text.
+            if byte == b'"' && bytes.next_if_eq(&b'"').is_none() {
+                opened = None;
+            }
+        } else {
+            is_comment = !matches!(byte, b'\n' | b'\r')
+                && (is_comment || (byte == b'#' && matches!(last, b'\n' | b'\r')));
+            if byte == b'"' && begins && !is_comment {
+                opened = Some(line);
+            }
+            begins = byte == separator || matches!(byte, b'\n' | b'\r');
+        }
+        last = byte;
+    }
+    opened
 }
 
 /// Shortens a value, which may be megabytes long, to 60 characters without control characters.
@@ -168,4 +202,21 @@ pub(crate) fn separator(text: &str) -> u8 {
     let count = |sign: u8| header.unwrap_or_default().bytes().filter(|&byte| byte == sign).count();
     // If counts are equal, `max_by_key` takes the last: the comma.
     [b'\t', b';', b','].into_iter().max_by_key(|&sign| count(sign)).unwrap_or(b',')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::unclosed_quote;
+
+    #[test]
+    fn the_line_of_an_unclosed_quotation_mark_is_found() {
+        let line = |text: &str| unclosed_quote(text, b',');
+        assert_eq!(line("id,x\na,\"1\nb,2\n"), Some(2));
+        assert_eq!(line("id,x\na,1\n\"b\"\",2"), Some(3));
+        for closed in
+            ["id\n\"a,b\nc\"\n", "id,\"x\"\"y\"\n", "a,5\" disk\n", "# \"a\n", "#,\"b\nid\n", ""]
+        {
+            assert_eq!(line(closed), None, "{closed}");
+        }
+    }
 }
