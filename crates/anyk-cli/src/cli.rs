@@ -476,7 +476,7 @@ fn diagnose() -> Command {
          asymptotically size-invariant, and fits its size law. On random networks it measures the size law of every \
          combination of aggregator and output layer, and recommends the combination that matches.\n\n\
          From the outputs for up to --train-k users, it then predicts the error at the largest K of networks that are \
-         trained at --train-k, with a range. Unless you pass --no-check, it also trains such networks and measures \
+         trained at --train-k, with a range. By default, it also trains such networks and measures \
          this error. The error is the geometric mean over users of the factor by which outputs are wrong, minus \
          1.\n\n\
          The policy is one of the paper's (--policy), a model file, or a file of samples (--samples). Samples are CSV \

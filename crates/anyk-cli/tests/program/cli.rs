@@ -322,7 +322,7 @@ fn bad_usage_names_the_file_or_the_flag() {
         (solve(&["--input", "/no/such/file"]), vec!["/no/such/file", "cannot read"]),
         (solve(&["--input", &path(&folder.path().to_owned())]), vec!["cannot read"]),
         (solve(&["--input", &path(&users)]), vec!["users.json: user 1", "distance_m is -1"]),
-        (solve(&[]), vec!["--input"]),
+        (solve(&[]), vec!["<FILE>"]),
         (on_stdin(&["--config", &path(&typo)]), vec!["typo.toml", "antenas", "antennas"]),
         (on_stdin(&["--config", &path(&range)]), vec!["range.toml", "service.epsilon is 2", "0.1"]),
         // An error in a file names the file, even if a flag overrides the value.

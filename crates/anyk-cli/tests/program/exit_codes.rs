@@ -124,7 +124,7 @@ fn bad_input_and_usage_are_2() {
         (&["train"], "", "Usage"),
         (&["nonsense"], "", "unrecognized subcommand 'nonsense'"),
         (&["solve", "nonsense"], "", "unrecognized subcommand 'nonsense'"),
-        (&["solve", "urllc"], "", "--input"),
+        (&["solve", "urllc"], "", "<FILE>"),
         (&["solve", "urllc", "--input", "-", "--nonsense"], "", "'--nonsense'"),
         // The command line of earlier versions is rejected.
         (&["solve", "--problem", "urllc", "--input", "-"], FIVE, "'--problem'"),

@@ -413,9 +413,13 @@ fn users_name_their_service_class() {
     assert_eq!(named.code, 0, "{}", named.stderr);
     let spelled = solve(
         &["--json"],
-        "id,distance_m,class,epsilon,packet_bits\na,60,robot,1e-6,256\nb,100,2,1e-4,1600\nc,80,2,1e-4,800\n",
+        "id,distance_m,epsilon,packet_bits\na,60,1e-6,256\nb,100,1e-4,1600\nc,80,1e-4,800\n",
     );
-    assert_eq!(named.stdout, spelled.stdout);
+    let unnamed = named.stdout.replace(r#","class":"robot""#, "").replace(r#","class":2"#, "");
+    assert_eq!(unnamed, spelled.stdout);
+    let without = solve(&["--json"], "id,distance_m,class\na,60,robot\n");
+    assert_eq!(without.code, 2);
+    assert!(without.stderr.contains("class is \"robot\", expected a table"), "{}", without.stderr);
     for (classes, user, told) in [
         (classes, r#""class":"robots""#, "class is robots, expected one of 2, robot from"),
         (classes, r#""class":"robots""#, "did you mean robot?"),
