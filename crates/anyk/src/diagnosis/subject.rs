@@ -164,8 +164,8 @@ impl Subject {
             // An option that the problem does not have would have no effect.
             let own = problem.options();
             let is_cell = CellOptions::ALL.specs().iter().any(|spec| own.has(spec.name));
-            let is_stray = |name: &&str| !own.has(name) && !(*name == "config" && is_cell);
-            if let Some(name) = options.names().find(is_stray) {
+            let has = |name: &str| own.has(name) || (name == "config" && is_cell);
+            if let Some(name) = options.names().find(|name| !has(name)) {
                 return Err(Invalid::stray(field_of(name), row.name).into());
             }
             Ok(Self::policy(row.label, problem, (row.policy)(), row.amount)?)
