@@ -140,7 +140,7 @@ pub(crate) fn tables(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
              “worst run” is the lowest A_K of any run. The error of B^v is its mean relative error on held-out gains. \
              The paper reports 1.00 and {w50}, {w100}, {w200} MHz. In {} of {} kinds, no run fails with equal halves; \
              as coded, in {}. So few runs do not give a failure rate; the study `rates` does. A run that diverges \
-             starts again up to five times, then counts as diverged.",
+             restarts from a new initialization; after five attempts, it counts as diverged.",
             lab.runs(),
             lab.rule(),
             all[0],

@@ -81,8 +81,8 @@ impl Bench<'_> {
     }
 }
 
-/// Measures solvers, policies and a training step, each the median of repeated runs, and streams of cells, which
-/// `stream` runs.
+/// Measures solvers, policies, a training step and streams of cells. Each time of the first three is the median of
+/// repeated runs; `stream` runs the streams.
 pub fn bench(observer: &dyn Observer, stream: Stream<'_>) -> Result<Figures, Error> {
     let system = Config::default().validate()?;
     observer.begin("measurements", STEPS);

@@ -169,7 +169,8 @@ pub static STUDIES: [Study; 28] = {
             "Price policy compared with the paper's methods and the solver; times; other costs",
             "The price policy learns how one user responds to a price of power. In each cell, AnyK finds the price that \
              spends the budget. The policy does not aggregate over users, so K appears neither in the training nor \
-             in the network. Only the policy from fading samples learns what the solver cannot know. With a known \
+             in the network. Only the policy trained on fading samples does something that the solver cannot: it works with an unknown \
+             fading distribution. With a known \
              distribution, it is the solver's structure with one fitted curve, so use the solver.",
             price::tables,
         ),

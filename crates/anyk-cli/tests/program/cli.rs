@@ -356,7 +356,7 @@ fn bad_usage_names_the_file_or_the_flag() {
         ),
         (words("sample urllc --k 0"), vec!["--k is 0, expected a whole number", "1 to 10000000"]),
         (words("sample urllc"), vec!["--k is missing, expected a number of users"]),
-        (words("sample urllc --k 2 --count 2 --format csv"), vec!["--count", "one cell"]),
+        (words("sample urllc --k 2 --count 2 --format csv"), vec!["--count", "a single cell"]),
         (words("sweep --k 1,x"), vec!["x", "whole number"]),
         (words("nonsense"), vec!["nonsense"]),
         (words("solve nonsense --input -"), vec!["nonsense"]),

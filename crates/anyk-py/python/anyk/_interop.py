@@ -75,8 +75,8 @@ def gains_of_sionna(a: Any, *, mean_over_antennas: bool = True) -> Floats:
     array = _complex("a", a)
     if array.ndim not in (5, 6, 7):
         raise InputError(
-            f"a has the shape {array.shape}, expected [num_rx, num_rx_ant, num_tx, num_tx_ant, num_paths], with "
-            "num_time_steps, or with batch before and num_time_steps after"
+            f"a has the shape {array.shape}, expected [num_rx, num_rx_ant, num_tx, num_tx_ant, num_paths], "
+            "optionally followed by num_time_steps, or with batch first and num_time_steps last"
         )
     power = np.abs(array).astype(np.float64) ** 2
     _finite("a", power)

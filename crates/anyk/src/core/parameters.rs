@@ -137,7 +137,7 @@ impl Claim {
 }
 
 impl Parameter {
-    /// Builds a parameter that is a number with the name of its option.
+    /// Builds a numeric parameter that has the same name as its option.
     pub fn number(option: &'static str) -> Self {
         Self { option, is_result: false, is_own_name: false, kind: ParameterKind::Number }
     }

@@ -12,7 +12,7 @@ const STILL_FROM: f64 = 0.15;
 /// Largest loss, as a ratio, for which a policy without a limit still counts as nearly constant up to the largest
 /// size.
 const SLOW: f64 = 0.05;
-/// Largest remaining loss, as a ratio, for which a normalization follows a policy that falls roughly as 1/K.
+/// Largest remaining loss, as a ratio, at which a normalization still counts as matching a policy that falls roughly as 1/K.
 const SHARE: f64 = 0.1;
 /// Factor by which the loss must exceed that of another output before the check overrides the size law.
 const WORSE: f64 = 1.05;

@@ -1,5 +1,5 @@
-//! Writer of all files. After a crash, on a full disk or in a malicious folder, either the old or the new file is
-//! complete.
+//! Writer of all files. Even after a crash, on a full disk or in a folder that an attacker can write to, the path has
+//! either the complete old file or the complete new one.
 
 use std::fs::{self, File};
 use std::io::{self, Write};

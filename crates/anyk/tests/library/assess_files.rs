@@ -88,7 +88,8 @@ fn names_that_repeat_are_refused_where_nobody_knows_whose_an_allocation_is() {
     let cells = cells_called("north", 2);
     let other = format!(r#"{{"cell":"south","users":[{{{AMPLE}}},{{{AMPLE}}}]}}"#);
     let answers = answers_of(&cells);
-    let told = "several cells are called \"north\", and their allocations are not at the positions";
+    let told =
+        "several cells are named \"north\", and their allocations are not in the same positions";
     for allocations in [
         [&*other, &*answers[0], &*answers[1]].join("\n"),
         answers[0].clone(),

@@ -654,7 +654,7 @@ impl Allotments {
     fn repeats(&self, cell: &str) -> InputError {
         let cell = shorten(&format!("{cell:?}"));
         let message = format!(
-            "several cells are called {cell}, and their allocations are not at the positions of the cells; give \
+            "several cells are named {cell}, and their allocations are not in the same positions as the cells; give \
              each cell its own name"
         );
         InputError::at(&self.file, "", message)

@@ -95,8 +95,8 @@ impl UrllcSolver {
         solution
     }
 
-    /// Solves (P1) into an existing solution, whose buffers are reused. For users of one class with an existing
-    /// table, and a number of users solved before, it does not allocate memory.
+    /// Solves (P1) into an existing solution, whose buffers are reused. It does not allocate memory if all
+    /// users have one class, the table of this class exists, and a cell of this size was solved before.
     pub fn solve_into(&mut self, problem: &Urllc, solution: &mut Solution) {
         self.cell.group(problem, &mut self.curves);
         let slack_w = problem.max_power_w() - self.cell.least_power_w();
