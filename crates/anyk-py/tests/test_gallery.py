@@ -1,4 +1,4 @@
-"""The gallery: its page contains every program, and every program prints what the page shows."""
+"""The examples: each runs, and each program of the gallery prints what its page shows."""
 
 from __future__ import annotations
 
@@ -44,6 +44,20 @@ def test_the_quick_start_of_the_readme(tmp_path: Path) -> None:
     blocks = re.findall(r"^```sh\n(.*?)^```$", (ROOT / "README.md").read_text(encoding="utf-8"), re.M | re.S)
     (quick_start,) = (block for block in blocks if block.startswith("anyk train"))
     assert "100.00 %" in run(f"set -eu\n{quick_start}", tmp_path)
+
+
+def test_the_first_steps(tmp_path: Path) -> None:
+    program = ROOT / "examples" / "python" / "first_steps.py"
+    printed = run(f"python '{program}'", tmp_path)
+    assert "total: 430391 Hz" in printed and "size law" in printed
+
+
+@pytest.mark.parametrize("name", sorted(path.stem for path in (ROOT / "crates" / "anyk" / "examples").glob("*.rs")))
+def test_an_example_in_rust(name: str, tmp_path: Path) -> None:
+    program = ROOT / "target" / "debug" / "examples" / name
+    if not program.exists():
+        pytest.skip("cargo test has not built the examples")
+    assert run(f"'{program}'", tmp_path).strip()
 
 
 @pytest.mark.parametrize(("command", "shown"), RUNS, ids=[command for command, _ in RUNS])
