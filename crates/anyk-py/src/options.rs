@@ -42,7 +42,7 @@ fn text(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Option<String>> {
     if value.is_instance_of::<PyInt>() {
         // Python refuses to print integers with thousands of digits.
         let digits = value.str().map_err(|_| {
-            InputError::new_err(format!("{name} has too many digits; pass a smaller number"))
+            InputError::new_err(format!("{name} has too many digits, expected a smaller number"))
         })?;
         return Ok(Some(digits.to_string()));
     }

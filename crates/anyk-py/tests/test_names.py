@@ -126,7 +126,7 @@ def test_a_model_shows_its_cell(price_policy: anyk.Model) -> None:
     ("cost", "given", "says"),
     [
         (lambda u: np.log1p(u), {}, "to maximize a utility, pass its negative"),
-        (lambda u: -np.log1p(u), {"budget": [1.0, 2.0]}, "budget has 2 numbers, expected one: .* anyk.UrllcPower has two"),
+        (lambda u: -np.log1p(u), {"budget": [1.0, 2.0]}, "budget has 2 numbers, expected one: .* use anyk.UrllcPower"),
         (lambda u: -np.log1p(u), {"caps": [1.0]}, "caps is not an argument of Separable. To limit a user to x ≤ m"),
         (lambda u: -np.log1p(u), {"maximize": True}, "pass its negative as the cost"),
         (lambda u: math.exp(-u), {}, "the cost cannot take an array: .* use NumPy, such as np.exp instead of math.exp"),
