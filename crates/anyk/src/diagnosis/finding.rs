@@ -74,7 +74,8 @@ impl Finding {
         Ok((law, finding.recommendation.pair_text()))
     }
 
-    /// Diagnoses a built-in policy with default sizes and users, and checks the recommendation.
+    /// Diagnoses a built-in policy with default sizes and users, and checks the recommendation. Options of a cell that
+    /// the policy does not have are ignored.
     pub fn built_in(
         policy: &str,
         options: &Options,
@@ -82,7 +83,7 @@ impl Finding {
         seed: u64,
     ) -> Result<Self, Error> {
         let unknown = || Invalid::value("policy", policy, "the name of a built-in policy");
-        let mut subject = Subject::built_in(policy, options).ok_or_else(unknown)??;
+        let mut subject = Subject::in_cell(policy, options).ok_or_else(unknown)??;
         let samples = subject.sample(&Self::SIZES, Self::USERS, seed)?;
         let mut finding = Self::of_subject(&mut subject, &samples, train_k, seed)?;
         finding.check(&samples, seed)?;

@@ -147,12 +147,26 @@ impl Subject {
     }
 
     /// Returns the policy called `name`, which needs no training, in a cell that the options describe. Returns `None`
-    /// if there is no such policy.
+    /// if there is no such policy. An option that the policy does not have is an error, since it would have no effect.
     pub fn built_in(name: &str, options: &Options) -> Option<Result<Self, Error>> {
-        if let Some((_, label, toy)) = TOYS.into_iter().find(|toy| toy.0 == name) {
-            if let Err(stray) = options.refuse_others(&[], label) {
-                return Some(Err(stray.into()));
+        let refuse = |subject: Self| {
+            let own = match &subject.kind {
+                Kind::Policy { problem, .. } => problem.options().clone(),
+                _ => Options::default(),
+            };
+            let is_cell = CellOptions::ALL.specs().iter().any(|spec| own.has(spec.name));
+            let has = |name: &str| own.has(name) || (name == "config" && is_cell);
+            match options.names().find(|name| !has(name)) {
+                Some(stray) => Err(Invalid::stray(field_of(stray), name).into()),
+                None => Ok(subject),
             }
+        };
+        Some(Self::in_cell(name, options)?.and_then(refuse))
+    }
+
+    /// Returns the policy called `name`, as [`built_in`](Self::built_in) does, but ignores options that it does not have.
+    pub(super) fn in_cell(name: &str, options: &Options) -> Option<Result<Self, Error>> {
+        if let Some((_, label, toy)) = TOYS.into_iter().find(|toy| toy.0 == name) {
             let function: Function = Arc::new(move |x: &[f64]| toy.outputs(x));
             let kind = Kind::Function { input: Input::Exponential, function };
             return Some(Ok(Self { label: label.to_owned(), kind }));
@@ -161,13 +175,6 @@ impl Subject {
         let row = rows.find(|row| row.name == name)?;
         let make = || {
             let problem = (row.problem)(options)?;
-            // An option that the problem does not have would have no effect.
-            let own = problem.options();
-            let is_cell = CellOptions::ALL.specs().iter().any(|spec| own.has(spec.name));
-            let has = |name: &str| own.has(name) || (name == "config" && is_cell);
-            if let Some(name) = options.names().find(|name| !has(name)) {
-                return Err(Invalid::stray(field_of(name), row.name).into());
-            }
             Ok(Self::policy(row.label, problem, (row.policy)(), row.amount)?)
         };
         Some(make())
