@@ -67,6 +67,13 @@ pub(crate) fn warn_once(py: Python<'_>, warning: Option<&str>) -> PyResult<()> {
     }
 }
 
+/// Returns the names of attributes: those of every answer, then the arrays of a problem and their totals.
+fn attributes(about: &'static About, own: &[&str]) -> Vec<String> {
+    let arrays = || arrays_of(about).map(|column| column.name);
+    let totals = arrays().map(|name| format!("total_{name}"));
+    own.iter().copied().chain(arrays()).map(str::to_owned).chain(totals).collect()
+}
+
 /// Returns the arrays in answers to a problem: its amounts and its results, such as the rates of links.
 fn arrays_of(about: &'static About) -> impl Iterator<Item = &'static Column> + Clone {
     about.amounts.iter().chain(about.results)
@@ -193,9 +200,7 @@ impl Allocation {
     fn __dir__(&self) -> Vec<String> {
         let own =
             ["status", "duality_gap", "price", "iterations", "warning", "as_dict", "to_pandas"];
-        let arrays = || arrays_of(self.about).map(|column| column.name);
-        let totals = arrays().map(|name| format!("total_{name}"));
-        own.into_iter().chain(arrays()).map(str::to_owned).chain(totals).collect()
+        attributes(self.about, &own)
     }
 
     fn __repr__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
@@ -523,9 +528,7 @@ impl Allocations {
 
     fn __dir__(&self) -> Vec<String> {
         let own = ["sizes", "status", "served", "duality_gap", "flat", "to_pandas"];
-        let arrays = || arrays_of(self.about).map(|column| column.name);
-        let totals = arrays().map(|name| format!("total_{name}"));
-        own.into_iter().chain(arrays()).map(str::to_owned).chain(totals).collect()
+        attributes(self.about, &own)
     }
 
     fn __repr__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {

@@ -8,7 +8,7 @@ ProblemName = Literal[
 """Name of a problem."""
 
 MethodName = Literal["price", "p-gnn", "m-gnn", "fnn", "any-gnn"]
-"""Name of a training method; ``any-gnn`` is the name of ``price`` in version 0.2."""
+"""Name of a method to train. Version 0.2 calls ``price`` ``any-gnn``."""
 
 SolverName = Literal[
     "optimum", "equal-power", "equal-bandwidth", "equal-shares", "wmmse", "full-power", "fplinq", "greedy", "exact"
