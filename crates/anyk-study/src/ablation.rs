@@ -82,7 +82,7 @@ pub(crate) fn tables(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
         (without, "the paper's, without labels"),
         (adam, "the paper's network, with Adam"),
         (longer, "a smaller network, with Adam for longer"),
-        (small_sizes(), "the paper's, on K even in ln K"),
+        (small_sizes(), "the paper's, on K evenly spaced in ln K"),
     ]
     .map(|(pretraining, words)| (Entry { pretraining, ..paper.clone() }, words));
     let laws: Vec<Entry> =
@@ -133,14 +133,15 @@ pub(crate) fn tables(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
         title: "Details of Algorithm 1: availability and bandwidth of P-GNN trained at K = 10"
             .into(),
         note: format!(
-            "{} runs of each kind: plain gradient steps with rate 0.01/(1 + 0.01t), 5,000 epochs of 2,000 samples in \
-             batches of 10, ε_D = 6e-6; all runs of a kind share one B^v. The paper's text says that t counts iterations, \
+            "Each kind has {} runs: too few for a rate, so a result such as all runs or none says only what these runs \
+             did. The study `rates` measures rates. Training takes 5,000 epochs of 2,000 samples in batches of 10, in \
+             plain gradient steps with rate 0.01/(1 + 0.01t), at ε_D = 6e-6. All runs of a kind share one B^v. The \
+             paper's text says that t counts iterations, \
              which are steps; the preset paper counts epochs. {COUNTS} The column of runs counts those \
              whose availability rounds to 1.00 at K = {TEST_SIZES:?}. The lowest A_K and the bandwidths are the {}; \
              “worst run” is the lowest A_K of any run. The error of B^v is its mean relative error on held-out gains. \
-             The paper reports 1.00 and {w50}, {w100}, {w200} MHz. In {} of {} kinds, no run fails with equal halves; \
-             as coded, in {}. So few runs do not give a failure rate; the study `rates` does. A run that diverges \
-             restarts from a new initialization; after five attempts, it counts as diverged.",
+             The paper reports 1.00 and {w50}, {w100}, {w200} MHz. All runs of a kind serve every user in {} of {} \
+             kinds with equal halves, and in {} as coded. A run that diverges restarts from a new initialization; after five attempts, it counts as diverged.",
             lab.runs(),
             lab.rule(),
             all[0],

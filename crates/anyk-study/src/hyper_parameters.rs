@@ -24,12 +24,12 @@ pub(crate) fn table2(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
         name: "table2".into(),
         title: "Table II: hyper-parameters of the presets paper and fast".into(),
         note: format!(
-            "Tables III to VI use the preset paper. It deviates from the paper's text in three points: t in the learning \
-             rate counts epochs, although the text says iterations; θ contains the bound on the queueing delay, 0.8 ms, \
+            "Tables III to VI use the preset paper. It deviates from the paper's text in three points. In the learning \
+             rate, t counts epochs, although the text says iterations; θ contains the bound on the queueing delay, 0.8 ms, \
              although the printed formula has D_max = 1 ms; and the labels of B^v come from quadrature, although the \
-             paper averages over samples of the fading. The preset fast trains the same networks; it differs in the \
-             optimizer, the initial weights, the scale of the loss, the fading states in a step, and the shape and \
-             inputs of B^v; the last two of the three points hold for it too. For training cells of more than 50 \
+             paper averages over samples of the fading. The last two points hold for preset fast too. It trains the same \
+             networks, but differs in the optimizer, the initial weights, the scale of the loss, the fading states in a \
+             step, and the shape and inputs of B^v. For training cells of more than 50 \
              users, the preset fast uses batches of 5, 20,000 steps and 4 of 16 fading states. {budget}"
         ),
         columns: row![

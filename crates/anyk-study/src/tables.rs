@@ -150,8 +150,8 @@ pub(crate) fn table3(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
         note: format!(
             "Each figure is the {}; all runs for one ε_D share one outer function B^v. {COUNTS} {BANDWIDTHS} Runs that \
              serve every user at every K, with equal halves and as coded: {}. The paper prints W_1 and W_2 with two \
-             digits and uses other cells, so compare the extra bandwidth. At ε_D = 6e-6, B^v is off by {at_5:+.2} % \
-             on average at K = 5 (at most {most_at_5:.2} %) and by {at_100:+.2} % at K = 100.",
+             digits and uses other cells, so compare the extra bandwidth. At ε_D = 6e-6, the mean error of B^v is \
+             {at_5:+.2} % at K = 5 (largest error {most_at_5:.2} %) and {at_100:+.2} % at K = 100.",
             lab.rule(),
             counts.join(", "),
         ),
@@ -194,7 +194,7 @@ fn enough_claim(found: &[(&str, bool, [Option<bool>; 2])]) -> Claim {
             names(|one| one.1)
         ),
         format!(
-            "with equal halves it does {}, as coded {}{}",
+            "all runs do so {} with equal halves, and {} as coded{}",
             names(|one| one.2[0] == Some(true)),
             names(|one| one.2[1] == Some(true)),
             pointer(holds)
@@ -212,8 +212,8 @@ fn stricter_claim(measured: &[(f64, f64)]) -> Option<Claim> {
     Some(Claim::paper(
         "A stricter ε_D raises availability at a small cost in bandwidth",
         format!(
-            "the lowest availability over all K goes from {first_a:.2} to {last_a:.2}, and the bandwidth at \
-             K = {LARGEST} changes by {:+.1} % (up to {:.0} % counts as small)",
+            "the lowest availability over all K goes from {first_a:.2} to {last_a:.2}. The bandwidth at K = {LARGEST} \
+             changes by {:+.1} %, where up to {:.0} % counts as small",
             100.0 * more,
             100.0 * A_LITTLE,
         ),
@@ -249,14 +249,17 @@ pub(crate) fn table5(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
             is_alike.then(|| seconds / result.seconds()),
         ]);
     }
-    let covers = format!("{} of each method on one core, preset paper", lab.trainings_words());
+    let covers = format!(
+        "{} of each method on one core of another machine than the paper's, preset paper",
+        lab.trainings_words()
+    );
     Ok(vec![Table {
         name: "table5".into(),
         title: "Table V: training samples and seconds of training (preset paper)".into(),
         note: format!(
             "“Training” is the mean time of one run on one core with the paper's recipe; “pre-training” is the time \
-             for B^v, once for all runs of an ε_D. The paper's time and “times faster” are for training only, with the \
-             same number of steps. {budget}"
+             for B^v, once for all runs of an ε_D. The paper's time and “times faster” are for training only; “times \
+             faster” is shown where the number of steps is the paper's. {budget}"
         ),
         columns: row![
             "method",
@@ -427,16 +430,22 @@ fn as_printed(paper: &PaperRow, result: &EntryResult) -> Claim {
     Claim::paper(
         format!("{} serves every user at {}{alone}", paper.label, at_sizes(&printed)),
         match result.lowest() {
-            (lowest, size) if lowest < AVAILABLE => format!(
-                "availability is 1.00 at {} (as coded: {}), and {lowest:.2} at K = {size} (as coded: {:.2}); {} of {} \
-                 runs serve every user at every K{}",
-                at_sizes(&found),
-                at_sizes(&as_coded),
-                result.availability_by(Count::AsCoded, size),
-                result.serving(Count::EqualHalves),
-                result.trainings(),
-                pointer(holds),
-            ),
+            (lowest, size) if lowest < AVAILABLE => {
+                let mut words = format!(
+                    "availability is 1.00 at {} and lowest, {lowest:.2}, at K = {size}",
+                    at_sizes(&found)
+                );
+                if as_coded != found {
+                    words += &format!(". As coded, it is 1.00 at {}", at_sizes(&as_coded));
+                }
+                if holds == Holds::Undecided {
+                    let (some, all) = (result.serving(Count::EqualHalves), result.trainings());
+                    words += &format!(
+                        ". {some} of {all} runs serve every user at every K, which is too few to decide"
+                    );
+                }
+                words
+            }
             (lowest, _) => format!("availability is at least {lowest:.3} at every K"),
         },
         holds,
@@ -446,7 +455,7 @@ fn as_printed(paper: &PaperRow, result: &EntryResult) -> Claim {
 /// Leaves a verdict on the FNN undecided, because its training is shorter than the paper's.
 pub(crate) fn too_short(claim: Claim) -> Claim {
     let measured =
-        format!("{}; its training is too short to decide (see `--full`)", claim.measured);
+        format!("{}. The FNN's training is too short to decide (see `--full`)", claim.measured);
     Claim { measured, holds: Holds::Undecided, ..claim }
 }
 
@@ -464,17 +473,15 @@ fn least(results: &[(&PaperRow, EntryResult)]) -> Option<Claim> {
         let sizes: Vec<usize> = TEST_SIZES.into_iter().filter(beaten).collect();
         let names: Vec<&str> = rivals.iter().map(|(rival, _)| rival.label).collect();
         let served = first.serves(count);
-        let words = format!(
-            "{}: it {} every user, and uses the least bandwidth at {} (other methods that serve every user: {})",
-            count.name(),
-            match served {
-                Some(true) => "serves",
-                Some(false) => "does not serve",
-                None => "serves in some runs",
-            },
-            at_sizes(&sizes),
-            listed(&names)
-        );
+        let words = match served {
+            _ if names.is_empty() => "no other method serves every user".to_owned(),
+            Some(true) => {
+                let sizes = at_sizes(&sizes);
+                format!("compared with {}, it needs the least bandwidth at {sizes}", listed(&names))
+            }
+            Some(false) => format!("{} every user, and it does not", serve(&names)),
+            None => format!("{} every user, and it does in some runs", serve(&names)),
+        };
         let least = sizes.len() == TEST_SIZES.len();
         (words, if names.is_empty() { None } else { served.map(|served| served && least) })
     };
@@ -484,9 +491,18 @@ fn least(results: &[(&PaperRow, EntryResult)]) -> Option<Claim> {
             "{} uses the least bandwidth of the learned methods that serve every user",
             paper.label
         ),
-        format!("{halves}; {coded}"),
+        if halves == coded {
+            format!("{halves} by either criterion")
+        } else {
+            format!("with equal halves, {halves}. As coded, {coded}")
+        },
         all_hold([halves_hold, coded_hold]),
     ))
+}
+
+/// Names methods that serve users, with the verb.
+fn serve(names: &[&str]) -> String {
+    format!("{} {}", listed(names), if names.len() == 1 { "serves" } else { "serve" })
 }
 
 /// Returns the claim that equal power, which needs no training, is nearer to the optimum.
@@ -495,11 +511,10 @@ fn baseline_claim(label: &str, gaps: &[(usize, f64, f64)]) -> Claim {
     let most = |figure: fn(&(usize, f64, f64)) -> f64| gaps.iter().map(figure).fold(0.0, f64::max);
     Claim::own(
         format!(
-            "Equal power with exact bandwidths, which needs no training but the exact b, is nearer to the optimum \
-             than {label}"
+            "Equal power with the exact b, which needs no training, is nearer to the optimum than {label}"
         ),
         format!(
-            "at {nearer} of {} sizes K ≥ {FROM}; its extra bandwidth is at most {:.1} %, compared with {:.1} %",
+            "at {nearer} of {} sizes K ≥ {FROM}. Its extra bandwidth is at most {:.1} %, compared with {:.1} %",
             gaps.len(),
             most(|gap| gap.2),
             most(|gap| gap.1),
@@ -549,8 +564,7 @@ pub(crate) mod tests {
         coded.runs[0].sizes.iter_mut().for_each(|size| size.availability_as_coded = 1.0);
         assert_eq!(
             as_printed(p_gnn, &coded).measured,
-            "availability is 1.00 at K = 1, 2, 5, 200 (as coded: every K), and 0.20 at K = 10 (as coded: 1.00); 0 of 1 \
-             runs serve every user at every K"
+            "availability is 1.00 at K = 1, 2, 5, 200 and lowest, 0.20, at K = 10. As coded, it is 1.00 at every K"
         );
         // Methods that do not serve every user are no rivals.
         let least = |first: &EntryResult, rival: &EntryResult| {
@@ -590,7 +604,7 @@ pub(crate) mod tests {
         assert!(claim.statement.contains("for ε_D = 6e-6 and for no larger one"));
         assert_eq!(
             claim.measured,
-            "with equal halves it does for no ε_D tested, as coded for ε_D = 6e-6"
+            "all runs do so for no ε_D tested with equal halves, and for ε_D = 6e-6 as coded"
         );
     }
 

@@ -27,8 +27,9 @@ const STAYS: f64 = -0.05;
 
 impl Trend {
     /// Explanation of the words in notes.
-    pub(crate) const RULE: &'static str = "“falls”: exponent of K below −0.25; “falls slowly”: up to −0.05; “stays”: \
-        up to +0.05; “grows”: above that; undecided if the 95 % interval of the exponent spans more than two of these";
+    pub(crate) const RULE: &'static str = "a quantity “falls” if its exponent of K is below −0.25, “falls slowly” below \
+        −0.05, “stays” up to +0.05, and “grows” above that. If the 95 % interval of the exponent spans more than two of \
+        these, the trend is undecided, or “does not fall fast” if the interval excludes “falls”";
 
     /// Classifies an exponent in K by its value, unless its 95 % interval spans more than two words.
     pub(crate) fn of_exponent(exponent: Exponent) -> Self {
@@ -117,7 +118,7 @@ pub(crate) fn all_of(statements: impl IntoIterator<Item = Option<bool>>) -> Opti
 pub(crate) fn pointer(holds: Holds) -> &'static str {
     either(
         holds == Holds::Undecided,
-        ["; so few runs do not decide (the study `rates` has 32 of P-GNN)", ""],
+        [". These runs are too few to decide; the study `rates` has more", ""],
     )
 }
 
