@@ -1,6 +1,6 @@
 //! Measurements of propositions 1 to 4 and of the asymptotic forms of (P6).
 
-use crate::verdict::{Trend, all_hold, either, holds, is_within, listed};
+use crate::verdict::{Trend, all_hold, covering, either, holds, is_within, listed};
 use crate::{
     AsymptoticForm, Decoupling, EquivariantPolicy, ExactPower, Family, Lab, SizeLaw, SizeLawPoint,
     asymptotic_forms, decoupling, largest_size, size_law,
@@ -55,10 +55,13 @@ pub(crate) fn tables(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
             FAMILIES.iter().map(measure).collect::<Result<_, Error>>()
         })?;
     let made = format!("medians of {networks} random networks, {draws} draws of the other users");
+    let (spread, movement) = (spread(&laws, &made), movement(&laws, &made));
+    let [first, .., last] = SIZES;
+    let covers = format!("K = {first} to {last}, {networks} random networks, {draws} draws");
     Ok(vec![
         policies(),
-        spread(&laws, &made),
-        movement(&laws, &made),
+        Table { claims: covering(spread.claims, &covers), ..spread },
+        Table { claims: covering(movement.claims, &covers), ..movement },
         power_form(),
         bandwidth_form(&lab.system)?,
     ])
@@ -106,7 +109,7 @@ fn by_verdict(rows: &[(String, &'static str)]) -> String {
             rows.iter().filter(|row| row.1 == *verdict).map(|row| row.0.as_str()).collect();
         format!("{verdict} for {}", listed(&names))
     };
-    verdicts.iter().map(sentence).collect::<Vec<_>>().join("; ")
+    format!("it {}", verdicts.iter().map(sentence).collect::<Vec<_>>().join(". It "))
 }
 
 fn policies() -> Table {
@@ -140,7 +143,11 @@ fn policies() -> Table {
         claims: vec![
             Claim::paper(
                 "Proposition 1: with many users, an output becomes a function of x_k and K",
-                by_verdict(&measured.each_ref().map(|row| (row.policy.label(), row.verdict()))),
+                by_verdict(
+                    &measured
+                        .each_ref()
+                        .map(|row| (format!("“{}”", row.policy.label()), row.verdict())),
+                ),
                 all_hold(measured.iter().map(|row| match row.verdict() {
                     "holds" | "holds slowly" => Some(true),
                     "is undecided" => None,
@@ -262,7 +269,7 @@ impl Quantity {
                 .collect();
             Claim::paper(
                 said(number),
-                format!("it {}", by_verdict(&words)),
+                by_verdict(&words),
                 all_hold(rows.map(|law| self.proposition(law).1)),
             )
         };
@@ -387,8 +394,8 @@ fn bandwidth_form(system: &System) -> Result<Table, Error> {
         title: "Optimum of (P6) relative to its asymptotic forms f_3 and f_4: users on the road, 1 Mbit/s each".into(),
         note: format!(
             "Means tend to their forms if they are within {:.0} % of them at K = 1000. There is no limit K → ∞: F(B) \
-             only falls to N_0·s_0·ln 2, so a fixed P_max serves at most about {most:.0} users here, whatever the \
-             bandwidth. {FORM_REALIZATIONS} cells for each K, P_max = 43 dBm.",
+             only falls to N_0·s_0·ln 2, so a fixed P_max serves at most about {most:.0} users here, even with \
+             unlimited bandwidth. {FORM_REALIZATIONS} cells for each K, P_max = 43 dBm.",
             100.0 * AT_THE_FORM,
         ),
         claims: vec![

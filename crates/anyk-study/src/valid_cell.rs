@@ -6,7 +6,7 @@ use crate::entry::{AVAILABLE, BASELINE, OUR_TRAINING};
 use crate::lab::equal_power_on;
 use crate::price::price_runs;
 use crate::tables::too_short;
-use crate::verdict::{covering, either};
+use crate::verdict::{either, runs_words};
 use crate::{Count, Effort, EntryResult, Lab, TEST_SEED, our_entries};
 use anyk::Config;
 use anyk::framework::{CancelOnly, Claim, Error, Holds, Method, Session, Table, Value};
@@ -64,27 +64,23 @@ pub(crate) fn tables(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
         let row = equal.runs.iter().flat_map(|run| &run.sizes).find(|row| row.k == *size);
         Value::formatted([row.map_or(f64::NAN, |row| row.optimum_mhz)], "{:.3}")
     };
-    let covers = format!(
-        "K = 1 to 1000 (FNN: 1 to 200) in the cell of this study, {} runs with preset fast, {} cells for each K",
-        lab.runs(),
-        lab.cells
-    );
     let optimum = row!["exact optimum (MHz)"; SIZES.iter().map(mhz)];
     let extremes = extremes(&lab)?;
     let fewest = extremes.iter().map(|of| Value::formatted([of.0], "{:.0}"));
     let fewest = row!["fewest channel uses of a user at the optimum"; fewest];
-    let mut claims = claims(&rows, lab.effort == Effort::Full);
-    claims.insert(0, validity(&extremes));
+    let claims = covered(claims(&rows, lab.effort == Effort::Full), &lab, once.runs());
+    let validity =
+        validity(&extremes).covering(format!("K = 1 to 1000, {} cells for each K", lab.cells));
     Ok(vec![Table {
         name: "valid-cell".into(),
         title: "Extra bandwidth (availability) of each method in a cell in which the rate formula holds".into(),
         note: format!(
             "The cell is examples/valid-cell.toml: packets of 255 bytes, frames of 0.5 ms, and at most 7.4063 bit/s/Hz \
-             in each fading state. The rate formula is meant for {LEAST_USES} channel uses per frame and more. Each figure is \
-             the {}, in percent of the optimum, with the share of users served in brackets. The networks are \
-             {OUR_TRAINING}. The paper has neither this cell nor K above 200, and sets no limit on the extra bandwidth, so \
-             all statements below are ours. By default the FNN has {} samples and {} steps, and the price policy one run. The FNN \
-             applies to K up to 200.",
+             in each fading state. The rate formula is meant for {LEAST_USES} channel uses per frame or more. Each \
+             figure is the {}, in percent of the optimum, with the share of users served in brackets. The networks are \
+             {OUR_TRAINING}. The statements below are AnyK's: the paper has neither this cell nor K above 200, and sets \
+             no limit on the extra bandwidth. By default, the FNN has {} samples and {} steps, and the price policy has \
+             one run. The FNN applies to K up to 200.",
             lab.rule(),
             FNN.0,
             FNN.1,
@@ -94,9 +90,31 @@ pub(crate) fn tables(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
             SIZES.map(|size| (format!("K = {size}"), "%", "{:+.2} ({:.2})"))
         ],
         rows: [optimum, fewest].into_iter().chain(rows.iter().map(Row::values)).collect(),
-        claims: covering(claims, &covers),
+        claims: [validity].into_iter().chain(claims).collect(),
         ..Table::default()
     }])
+}
+
+/// Adds to the claims of [`claims`] the sizes and runs that they cover.
+fn covered(claims: Vec<Claim>, lab: &Lab<'_>, price_runs: u64) -> Vec<Claim> {
+    let networks = |most| {
+        let (runs, cells) = (lab.trainings_words(), lab.cells);
+        format!("K = 1 to {most}; {runs}, preset fast, {cells} cells for each K")
+    };
+    let price =
+        format!("K = 1 to 1000; {}, {} cells for each K", runs_words(price_runs), lab.cells);
+    let covers = |claim: &Claim| match () {
+        () if claim.statement.contains("FNN") => networks(200),
+        () if claim.statement.contains("price policy") => price.clone(),
+        () => networks(1000),
+    };
+    claims
+        .into_iter()
+        .map(|claim| {
+            let covers = covers(&claim);
+            claim.covering(covers)
+        })
+        .collect()
 }
 
 /// Returns, for each size, the smallest number of channel uses per frame of any user in the optimal allocations of the
@@ -178,21 +196,14 @@ impl Row {
 
     fn words(&self) -> String {
         let lowest = self.figures.iter().map(|figure| figure.2).fold(1.0, f64::min);
-        format!(
-            "{}: lowest A_K {lowest:.2}, extra bandwidth up to {:.2} %",
-            self.label,
-            self.worst()
-        )
+        format!("lowest A_K {lowest:.2}, extra bandwidth up to {:.2} %", self.worst())
     }
 }
 
 /// Returns the claims about the methods, with verdicts from the figures. `whole` says whether the FNN has its whole budget.
 fn claims(rows: &[Row], whole: bool) -> Vec<Claim> {
     let of = |label: &str| rows.iter().find(|row| row.label.starts_with(label));
-    let words = |labels: &[&str]| -> String {
-        let found = labels.iter().filter_map(|label| of(label)).map(Row::words);
-        found.collect::<Vec<String>>().join("; ")
-    };
+    let words = |label: &str| of(label).map_or_else(String::new, Row::words);
     let is = |label: &str, holds: &dyn Fn(&Row) -> bool| of(label).is_some_and(holds);
     let p_gnn = "P-GNN";
     let served = Holds::from(of(p_gnn).and_then(|row| row.serves));
@@ -206,7 +217,7 @@ fn claims(rows: &[Row], whole: bool) -> Vec<Claim> {
                 "In the valid cell, {label} does not serve every user at every K, or needs more than \
                  {NEAR_PERCENT} % extra bandwidth"
             ),
-            words(&[label]),
+            words(label),
             holds,
         )
     };
@@ -227,8 +238,8 @@ fn claims(rows: &[Row], whole: bool) -> Vec<Claim> {
             "In the valid cell, P-GNN trained at K = 10 serves every user at every K",
             format!(
                 "{}{}",
-                words(&[p_gnn]),
-                either(served == Holds::Undecided, ["; so few runs do not decide", ""])
+                words(p_gnn),
+                either(served == Holds::Undecided, [". These runs are too few to decide", ""])
             ),
             served,
         ),
@@ -236,23 +247,19 @@ fn claims(rows: &[Row], whole: bool) -> Vec<Claim> {
             format!(
                 "In the valid cell, P-GNN needs at most {NEAR_PERCENT} % extra bandwidth at every K"
             ),
-            words(&[p_gnn]),
+            words(p_gnn),
             Holds::from(is(p_gnn, &|row| row.worst() <= NEAR_PERCENT)),
         ),
         fails("M-GNN^10"),
         fnn,
         Claim::own(
             "In the valid cell, P-GNN needs less bandwidth than equal power with exact bandwidths",
-            format!(
-                "at {less} of {} sizes at which equal power serves every user; {}",
-                pairs().len(),
-                words(&[p_gnn])
-            ),
+            format!("at {less} of {} sizes at which equal power serves every user", pairs().len()),
             Holds::in_all(pairs()),
         ),
         Claim::own(
             "In the valid cell, the price policy serves every user within 0.2 % of the optimum at every K",
-            words(&[PRICE]),
+            words(PRICE),
             Holds::from(is(PRICE, &|row| row.serves == Some(true) && row.worst() <= 0.2)),
         ),
     ]
