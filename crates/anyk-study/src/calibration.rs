@@ -171,14 +171,16 @@ fn table<P: CellPolicy + Sync>(
         ],
         rows,
         claims: vec![Claim::own(
-            format!("The guarantee of a calibration holds: {subject}, at K = {names}"),
             format!(
-                "broken in {:.1} % of calibrations ({:.1} % if the margin is at least 1); {} % are allowed, {:.1} % \
-                 with three standard errors",
+                "The guarantee of a calibration at K = {names} holds within three standard errors ({subject})"
+            ),
+            format!(
+                "broken in {:.1} % of calibrations, where {} % are allowed and {:.1} % with three standard errors. \
+                 With margins of at least 1, it is broken in {:.1} %",
                 100.0 * broken,
-                100.0 * cautious,
                 100.0 * DELTA,
-                100.0 * bound
+                100.0 * bound,
+                100.0 * cautious
             ),
             is_kept,
         )

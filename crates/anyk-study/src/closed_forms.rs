@@ -146,8 +146,8 @@ fn claims(worst: &[f64]) -> Vec<Claim> {
         Claim::paper(
             "The powers of (P6), learned at K = 10, are right at every K with softmax and with sum-normalisation",
             format!(
-                "off by at most {:.3} % with softmax and {:.3} % with sum-normalisation if a penalty, which the paper \
-                 does not have, keeps V small; without it, {:.1} % with softmax",
+                "off by at most {:.3} % with softmax and {:.3} % with sum-normalisation, with a penalty that keeps V \
+                 small. Without the penalty, as in the paper, {:.1} % with softmax",
                 at(1),
                 at(5),
                 at(2)
@@ -157,7 +157,7 @@ fn claims(worst: &[f64]) -> Vec<Claim> {
         Claim::paper(
             "Remark 2: softmax compensates for the sum aggregator",
             format!(
-                "off by up to {:.3} % with the penalty, which the paper does not have, {:.1} % without it",
+                "off by up to {:.3} % with a penalty that keeps V small, and {:.1} % without it, as in the paper",
                 at(3),
                 at(4)
             ),
@@ -183,8 +183,9 @@ fn note((runs, test_cells): (u64, u64), infeasible: usize) -> String {
         "Each figure is the {rule} of {runs} runs on {test_cells} cells (seed {TEST_SEED}), with the best and the \
          worst in brackets. For powers it is the mean relative error (P5), or the total variation between learned and \
          optimal shares (P6). For the bandwidth of (P6) it is the mean distance, followed by the signed mean gap. A \
-         penalty, which the paper does not have, keeps V, the weights on the other users, small, because a single \
-         training size does not determine them. With V free, sums over more users than in training can push hidden features over their kinks. A policy \
+         penalty, which the paper does not have, keeps the weights on the other users (V) small, because a single \
+         training size does not determine them. “V free” is without the penalty: sums over more users than in training \
+         can then push hidden features over their kinks. A policy \
          counts as learned if it is within {LEARNED_PERCENT} % of its closed form; a bandwidth generalizes if it is \
          within {OFF_PERCENT:.0} %. The rate of (P6) is 100 kbit/s, so that the budget can serve 1,000 users; cells \
          that it cannot serve ({infeasible} of {all}) have no bandwidth.",

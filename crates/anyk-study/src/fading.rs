@@ -312,8 +312,8 @@ fn claims(missed: &[(usize, usize)], beside: &[(f64, f64)]) -> Vec<Claim> {
                 SHOWN[SHOWN.len() - 1]
             ),
             format!(
-                "in {less} of {cases} cases (distribution, training and K ≥ {LARGE}), with at most {most:.2} % extra \
-                 bandwidth on average"
+                "in {less} of {cases} cases, one for each distribution, training method and K ≥ {LARGE}. Its mean extra \
+                 bandwidth is at most {most:.2} % in any case"
             ),
             Holds::in_all(beside.iter().map(|(own, equal)| own < equal)),
         )

@@ -219,9 +219,9 @@ fn spread_claims(deviation: &[(f64, f64)], relative: &[(f64, f64)]) -> Vec<Claim
             deviation.iter().filter(|point| point.0 >= 30.0).all(|point| point.1 <= NEXT_TO_ZERO),
         ),
         Claim::own(
-            "Relative to its mean that power still varies, so it is not a function of g_k and K only",
+            "Relative to its mean, the closed-form power still varies, so it is not a function of g_k and K only",
             format!(
-                "standard deviation of {:.0} % of the mean at K = 100",
+                "its standard deviation is {:.0} % of its mean at K = 100",
                 100.0 * at(relative, 100.0)
             ),
             at(relative, 100.0) > SPREAD_OUT,

@@ -197,7 +197,7 @@ fn shown(
                 plan.title
             ),
             format!(
-                "{reached}; at K = {TIMED} it takes {pass_us:.0} µs, compared with {:.1} ms ({:.0} times as fast)",
+                "{reached}. At K = {TIMED}, it takes {pass_us:.0} µs, compared with {:.1} ms ({:.0} times as fast)",
                 1e-3 * starts_us,
                 starts_us / pass_us.max(1e-9)
             ),
@@ -245,11 +245,11 @@ mod tests {
         let one = claim([102.0, 100.5]);
         assert_eq!(
             one.measured,
-            "at K = 50; at K = 50 it takes 10 µs, compared with 1.0 ms (100 times as fast)"
+            "at K = 50. At K = 50, it takes 10 µs, compared with 1.0 ms (100 times as fast)"
         );
         assert_eq!(one.holds, Holds::Partly);
-        assert!(claim([102.0, 101.5]).measured.starts_with("at none of these sizes;"));
-        assert!(claim([100.0, 100.0]).measured.starts_with("at every size;"));
+        assert!(claim([102.0, 101.5]).measured.starts_with("at none of these sizes."));
+        assert!(claim([100.0, 100.0]).measured.starts_with("at every size."));
         assert_eq!(claim([100.0, 100.0]).holds, Holds::Yes);
     }
 }

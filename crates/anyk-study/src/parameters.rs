@@ -1,7 +1,7 @@
 //! P-GNN and the price policy in other cells than the paper's: "When the system parameters … change, similar results
 //! can be obtained" (paper, section V).
 
-use crate::entry::{AVAILABLE, BASELINE, OUR_TRAINING};
+use crate::entry::{AVAILABLE, BASELINE};
 use crate::price::price_runs;
 use crate::verdict::covering;
 use crate::{Count, Entry, EntryResult, Lab, TEST_SIZES};
@@ -58,9 +58,9 @@ pub(crate) fn tables(lab: &mut Lab<'_>) -> Result<Vec<Table>, Error> {
                 .into(),
         note: format!(
             "Each figure is the {}, with the worst of all runs in brackets. Each cell has {} test cells for each K in \
-             {TEST_SIZES:?}. P-GNN is one of {OUR_TRAINING}. It is shown at the \
+             {TEST_SIZES:?}. P-GNN has our training (preset fast). It is shown at the \
              paper's ratio ε_D = {} ε and, if it differs, at the first ratio of {LADDER:?} whose availability is 1.00 \
-             at every K on the selection cells. The price policy has no margin. Results are similar if availability is \
+             at every K on the selection cells. The price policy has no margin ε_D. Results are similar if availability is \
              1.00 at every K and the extra bandwidth at most {SIMILAR_PERCENT} % at K = {SHOWN:?}.{}",
             lab.rule(),
             lab.cells,
@@ -189,11 +189,11 @@ fn claims(rows: &[(&str, Row)]) -> Vec<Claim> {
     vec![
         Claim::paper(
             "P-GNN gives similar results when the system parameters change",
-            format!("{}, and in {at_paper} at the paper's ratio", said(p_gnn)),
+            format!("{}, and in {at_paper} with the paper's ratio ε_D/ε", said(p_gnn)),
             Holds::in_all(similar(Row::p_gnn)),
         ),
         Claim::own(
-            "The price policy is as good in other cells",
+            "The price policy gives similar results when the system parameters change",
             said(price),
             Holds::in_all(similar(|row| &row.price)),
         ),
@@ -207,8 +207,8 @@ fn hopeless(rows: &[(&str, Row)]) -> String {
         .filter(|(_, row)| !row.p_gnn().is_available() && !row.equal.is_available())
         .map(|(label, row)| {
             format!(
-                " {label}: equal power, on which the outer function is trained, does not serve every user itself at \
-                 K = {}, so there is nothing to learn from.",
+                " In the cell “{label}”, equal power does not serve every user at K = {}. The outer function is \
+                 trained on equal power, so P-GNN cannot learn it there.",
                 row.equal.lowest.1
             )
         });
@@ -231,7 +231,7 @@ mod tests {
             chosen: chosen.map(|figures| (0.1, figures.clone())),
         };
         let said = &claims(&[("a", row(&good, None)), ("b", row(&short, Some(&good)))])[0];
-        assert_eq!(said.measured, "in 2 of 2 cells, and in 1 at the paper's ratio");
+        assert_eq!(said.measured, "in 2 of 2 cells, and in 1 with the paper's ratio ε_D/ε");
         assert_eq!(said.holds, Holds::Yes);
         for other in [None, Some(&wide)] {
             let rows = [("a", row(&good, None)), ("b", row(&short, other))];
@@ -242,7 +242,7 @@ mod tests {
         assert_eq!([held[0].holds, held[1].holds], [Holds::No, Holds::Yes]);
         // If equal power fails as well, the note gives that reason.
         let lost = Row { equal: short.clone(), ..row(&short, None) };
-        assert!(hopeless(&[("500 m", lost)]).contains("500 m: equal power, on which the outer"));
+        assert!(hopeless(&[("500 m", lost)]).contains("“500 m”, equal power does not serve"));
         // P-GNN has a second row, even if no ratio suffices.
         let ratios = |row: Row| row.rows("x").into_iter().map(|row| row[2].clone());
         assert!(ratios(row(&short, None)).any(|ratio| ratio == "none tried".into()));

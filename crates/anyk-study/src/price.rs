@@ -289,8 +289,8 @@ fn comparison(lab: &Lab<'_>, optimum: &[f64], rows: &[Row]) -> Table {
              of the price policy is b(α_k P_k) from the certified table, so its availability does not depend on what \
              the network learned. “Softmax” uses a fixed price instead of the one that spends the budget, so the \
              powers keep the shape that they have at K = {PRICED}. The policy from fading samples learns from as many \
-             gains as the paper trains on, drawn separately for each run; it does not know the distribution under \
-             which it is judged. A negative extra bandwidth comes with an availability below 1.00: some users lack \
+             gains as the paper trains on, drawn separately for each run. It does not know the distribution of the test \
+             cells. A negative extra bandwidth comes with an availability below 1.00: some users lack \
              bandwidth.",
             lab.rule(),
             lab.cells,
@@ -329,9 +329,9 @@ fn comparison(lab: &Lab<'_>, optimum: &[f64], rows: &[Row]) -> Table {
 fn repaid(train_seconds: f64, us: f64, solve_us: f64) -> String {
     if us < solve_us {
         let cells = 1e6 * train_seconds / (solve_us - us);
-        format!("its {train_seconds:.1} s of training pay off after {cells:.0} cells")
+        format!("Its {train_seconds:.1} s of training pay off after {cells:.0} cells")
     } else {
-        "its training never pays off".to_owned()
+        "Its training never pays off".to_owned()
     }
 }
 
@@ -353,9 +353,9 @@ fn times(rows: &[Row], solve_us: f64, pretrain_seconds: f64) -> Table {
             "Medians on one thread. The price policy with a known distribution is certified by construction; “with \
              certificate” adds the check of every user, which certifies the allocations of the paper's methods as \
              well. The training time of P-GNN does not include its outer function ({pretrain_seconds:.1} s of \
-             pre-training). With a known fading distribution, the solver is exact and needs no training. If the \
-             distribution is unknown, the solver has nothing to tabulate, so use the network. Also use the network if \
-             you differentiate through the allocation."
+             pre-training). If the fading distribution is known, the solver is exact and needs no training. If it is \
+             unknown, the solver cannot tabulate the required bandwidth, so use the network. Also use the network to \
+             differentiate through the allocation."
         ),
         columns: row![
             "method",
@@ -367,7 +367,7 @@ fn times(rows: &[Row], solve_us: f64, pretrain_seconds: f64) -> Table {
         claims: vec![
             Claim::own(
                 format!("The price policy allocates faster than the exact solver at K = {TIMED}"),
-                format!("{price_us:.0} µs, compared with {solve_us:.0} µs; {verdict}"),
+                format!("{price_us:.0} µs, compared with {solve_us:.0} µs. {verdict}"),
                 price_us < solve_us,
             )
             .covering(format!("K = {TIMED}, one cell, one thread")),
@@ -382,7 +382,7 @@ mod tests {
 
     #[test]
     fn a_training_is_repaid_by_a_faster_allocation_alone() {
-        assert_eq!(repaid(0.2, 15.0, 25.0), "its 0.2 s of training pay off after 20000 cells");
-        assert_eq!(repaid(0.2, 25.0, 25.0), "its training never pays off");
+        assert_eq!(repaid(0.2, 15.0, 25.0), "Its 0.2 s of training pay off after 20000 cells");
+        assert_eq!(repaid(0.2, 25.0, 25.0), "Its training never pays off");
     }
 }

@@ -90,8 +90,8 @@ pub static STUDIES: [Study; 28] = {
         paper(
             "table3",
             "P-GNN for different ε_D",
-            "P-GNN is trained for a stricter loss ε_D than the target ε = 1e-5, so that its errors still leave every \
-             user served. This study shows how much stricter ε_D must be, and what that costs in bandwidth.",
+            "P-GNN is trained for a stricter loss ε_D than the target ε = 1e-5, so that it serves every user in spite of \
+             its errors. This study shows how much stricter ε_D must be, and what that costs in bandwidth.",
             tables::table3,
         ),
         paper(
@@ -126,7 +126,7 @@ pub static STUDIES: [Study; 28] = {
         paper(
             "fig1",
             "Outputs of two toy policies against K",
-            "One of the paper's two toy policies does not change with K, the other does.",
+            "For large K, one of the paper's two toy policies does not change with K, and the other does.",
             figures::fig1,
         ),
         paper(
@@ -153,7 +153,7 @@ pub static STUDIES: [Study; 28] = {
         paper(
             "propositions",
             "Propositions 1 to 4 on policies and random networks; asymptotic forms",
-            "The propositions concern the limit of large K. This study measures at which rate each policy and each \
+            "The propositions concern the limit of large K. This study measures how fast each policy and each \
              aggregator approaches it.",
             propositions::tables,
         ),
@@ -169,9 +169,9 @@ pub static STUDIES: [Study; 28] = {
             "Price policy compared with the paper's methods and the solver; times; other costs",
             "The price policy learns how one user responds to a price of power. In each cell, AnyK finds the price that \
              spends the budget. The policy does not aggregate over users, so K appears neither in the training nor \
-             in the network. Only the policy trained on fading samples does something that the solver cannot: it works with an unknown \
-             fading distribution. With a known \
-             distribution, it is the solver's structure with one fitted curve, so use the solver.",
+             in the network. The policy trained on fading samples does what the solver cannot: it works with an unknown \
+             fading distribution. If the distribution is known, the policy is the solver with one fitted curve, so use \
+             the solver.",
             price::tables,
         ),
         beside(
@@ -192,7 +192,7 @@ pub static STUDIES: [Study; 28] = {
         own(
             "calibration",
             "Calibrated margins: how often the guarantee fails, and its cost in bandwidth",
-            "`anyk calibrate` chooses a margin on the bandwidth that guarantees a share of served users at the \
+            "`anyk calibrate` multiplies the bandwidth by a margin, which guarantees a share of served users at the \
              calibrated K. This study repeats calibrations and counts how often the guarantee fails \
              ([statement and proof](../guarantees.md#calibration)).",
             calibration::tables,
@@ -207,8 +207,8 @@ pub static STUDIES: [Study; 28] = {
         own(
             "rates",
             "How often the paper's recipe serves every user (32 runs of each kind); error of B^v by K",
-            "The paper reports the second worst of ten runs. Ten runs do not give a rate, so this study has at least \
-             32. It also shows where the outer function B^v is too low, and what a better one changes. One kind of run \
+            "The paper reports the second worst of ten runs. Ten runs are too few for a rate, so this study has at least \
+             32 of each kind. It also shows where the outer function B^v is too low, and what a better one changes. One kind of run \
              counts t in the learning rate in steps, as the paper's text says \
              ([how AnyK reads the paper](../how-to/reproduce.md#how-anyk-reads-the-paper)).",
             rates::tables,
@@ -216,8 +216,8 @@ pub static STUDIES: [Study; 28] = {
         own(
             "ablation",
             "Details of the training: initialization, meaning of t, unit of the loss",
-            "The paper's text does not fix every detail of the training, and preset `paper` deviates from it in one: it \
-             counts t in the learning rate in epochs. This study varies each detail \
+            "The paper's text does not fix every detail of the training. For t in the learning rate, it says steps, but \
+             preset `paper` counts epochs. This study varies each detail, with too few runs for a rate \
              ([how AnyK reads the paper](../how-to/reproduce.md#how-anyk-reads-the-paper)).",
             ablation::tables,
         ),
@@ -225,7 +225,7 @@ pub static STUDIES: [Study; 28] = {
             "parameters",
             "P-GNN and the price policy in other cells: do results stay similar?",
             "The paper says: “When the system parameters … change, similar results can be obtained”. This study \
-             changes the antennas, the budget, the radius and the loss target.",
+             changes the number of antennas, the power budget, the radius and the loss target.",
             parameters::tables,
         ),
         own(
@@ -270,7 +270,7 @@ pub static STUDIES: [Study; 28] = {
         own(
             "fading",
             "Unknown fading distribution, learned from samples",
-            "If the fading distribution is unknown, the required bandwidth is learned from samples. This study judges \
+            "If the fading distribution is unknown, the required bandwidth is learned from samples. This study measures \
              the price policy under the true distribution.",
             fading::tables,
         ),
