@@ -104,8 +104,8 @@ static PAGES: [Page; 16] = [
             "Optimum and equal power",
             "“Equal power” gives every user the same power and the exact bandwidth that this power requires. It needs \
              no training. If the fading distribution is known, a learned policy that needs more bandwidth is worse \
-             than no learning. The worst gap is the largest relative duality gap of any cell.",
-            &["anyk sweep --k 1,2,5,10,50,100,200,500,1000 --samples 1000 --seed 7"],
+             than no learning.",
+            &["anyk evaluate optimum equal-power --problem urllc --k 1,2,5,10,50,100,200,500,1000 --samples 1000"],
             10.0,
         )],
     },
@@ -133,8 +133,8 @@ static PAGES: [Page; 16] = [
             ),
             Commands(
                 "The exact optimum compared with Python",
-                "“tables” is AnyK's method in Python, so it is the fair comparison. “scipy” is the usual Python code: \
-                 it solves for each bandwidth by Newton's method, without tables (details: `bench/README.md`).",
+                "The fair comparison is with “tables”, which is AnyK's method in Python. “scipy” is the usual Python \
+                 code. It has no tables and solves for each bandwidth by Newton's method (details: `bench/README.md`).",
                 &["cargo xtask compare"],
                 100.0,
             ),
