@@ -105,7 +105,9 @@ static PAGES: [Page; 16] = [
             "“Equal power” gives every user the same power and the exact bandwidth that this power requires. It needs \
              no training. If the fading distribution is known, a learned policy that needs more bandwidth is worse \
              than no learning.",
-            &["anyk evaluate optimum equal-power --problem urllc --k 1,2,5,10,50,100,200,500,1000 --samples 1000"],
+            &[
+                "anyk evaluate optimum equal-power --problem urllc --k 1,2,5,10,50,100,200,500,1000 --samples 1000",
+            ],
             10.0,
         )],
     },
