@@ -256,7 +256,7 @@ pub(crate) fn evaluate(
             )));
         }
     }
-    let rounds = Rounds { sizes, samples, seeds };
+    let rounds = Rounds::new(sizes, samples, seeds);
     let cells = cells.map(|cells| Arc::clone(&cells.get().instances));
     let found = long(py, progress, move |watch| -> Result<String, Error> {
         let mut named_policies: Vec<NamedPolicy> = Vec::new();

@@ -177,7 +177,7 @@ impl Model {
             &self.model.describe(),
         )?;
         let model = Arc::clone(&self.model);
-        let trials = Trials { sizes, samples, seed };
+        let trials = Trials::new(sizes, samples, seed);
         let found = long(py, progress, move |watch| {
             model.evaluate(&options, &trials, &**watch).map(|page| page.json)
         })?;

@@ -202,7 +202,7 @@ fn measure(
     settings: &ClosedFormSettings,
     runs: u64,
 ) -> Result<Vec<Vec<ClosedFormResult>>, Error> {
-    let trials = Trials { sizes: SIZES.into(), samples: lab.cells, seed: TEST_SEED };
+    let trials = Trials::new(SIZES.into(), lab.cells, TEST_SEED);
     (0..runs)
         .into_par_iter()
         .map(|run| {

@@ -105,8 +105,9 @@ fn measure(
         lab.go_on()?;
         let scenario = &plan.measured_on;
         let counted = Counted(lab.observer);
-        let results = power_over_sizes(scenario, policies, &[size], samples, TEST_SEED, &counted)
-            .map_err(Error::other)?;
+        let trials = Trials::new(vec![size], samples, TEST_SEED);
+        let results =
+            power_over_sizes(scenario, policies, &trials, &counted).map_err(Error::other)?;
         let result = results.into_iter().next().ok_or(Error::Interrupted)?;
         let best = |index: u64| -> Result<f64, Error> {
             lab.go_on()?;

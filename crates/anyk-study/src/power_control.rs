@@ -400,9 +400,9 @@ fn measure(
         }
         lab.go_on()?;
         let counted = Counted(lab.observer);
+        let trials = Trials::new(vec![size], samples, TEST_SEED);
         let made =
-            power_over_sizes(&plan.scenario, policies, &[size], samples, TEST_SEED, &counted)
-                .map_err(Error::other)?;
+            power_over_sizes(&plan.scenario, policies, &trials, &counted).map_err(Error::other)?;
         lab.cache.keep(WORK, &key, &made)?;
         Ok(made)
     };

@@ -165,7 +165,7 @@ fn measure(case: &Case, seeds: u64, instances: u64) -> Result<Outcome, Error> {
         };
         times.push(1e3 * started.elapsed().as_secs_f64());
         found.prices = found.prices.max(policy.prices());
-        let trials = Trials { sizes: SIZES.to_vec(), samples: instances, seed: 100 + seed };
+        let trials = Trials::new(SIZES.to_vec(), instances, 100 + seed);
         for row in evaluate_separable(&policy, &trials, &Silent)? {
             if row.infeasible > 0 {
                 return Ok(Err(format!("{} instances without an answer", row.infeasible)));

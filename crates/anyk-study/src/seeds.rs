@@ -122,7 +122,7 @@ static KINDS: [Kind; 8] = [
                 lab.effort.of_training((settings.samples, settings.steps));
             let mut session = Session::new(observer);
             let policy = train_closed_form(&lab.system, &settings, &mut session)?;
-            let trials = Trials { sizes: SIZES.into(), samples: TEST.1, seed: TEST.0 };
+            let trials = Trials::new(SIZES.into(), TEST.1, TEST.0);
             let results = evaluate_closed_form(&policy, &trials, &Silent)?;
             let worst = results.iter().map(ClosedFormResult::power_percent).fold(0.0, f64::max);
             Ok((100.0 - worst, None))

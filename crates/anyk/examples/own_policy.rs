@@ -36,7 +36,7 @@ fn main() -> Result<(), Error> {
             policy: problem.policy(Some("equal-power"))?,
         },
     ];
-    let rounds = Rounds { sizes: vec![5, 20, 80], samples: 50, seeds: vec![7] };
+    let rounds = Rounds::new(vec![5, 20, 80], 50, vec![7]);
     let found = anyk::compare(&problem, &rounds, &mut named_policies, &anyk::framework::Silent)?;
     for row in &found.rows {
         println!(

@@ -165,7 +165,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         Ok(NamedPolicy { name: name.to_owned(), policy: problem.policy(Some(name))? })
     };
     let mut named_policies = vec![named_policy("optimum")?, named_policy("equal")?];
-    let rounds = Rounds { sizes: vec![2, 20, 200], samples: 100, seeds: vec![1] };
+    let rounds = Rounds::new(vec![2, 20, 200], 100, vec![1]);
     let found = anyk::compare(&problem, &rounds, &mut named_policies, &anyk::framework::Silent)?;
     for row in &found.rows {
         println!("{:8} K = {:3}: gap {:+.3} %", row.policy, row.k, row.gap_percent.unwrap_or(0.0));

@@ -10,10 +10,10 @@ use serde::Serialize;
 
 use super::fixed_cell::other_cell;
 use super::samples::check_draws;
-use super::standing::{Standing, Tally, table};
+use super::standing::{Numbered, REORDERED, Standing, Tally, table};
 use super::{Allocation, Formulating, Instance, Model, Outcome, Policy, Problem, Text, Verdict};
 use crate::exchange::SampleRow;
-use crate::framework::{CellOptions, Error, Observer, Options, Verb};
+use crate::framework::{CellOptions, Error, Observer, Options, Share, Slice, Verb};
 use crate::invalid::Invalid;
 use crate::math::realization_rng;
 
@@ -75,7 +75,7 @@ impl Options {
 }
 
 /// Random instances of a comparison.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone)]
 pub struct Rounds {
     /// Numbers of users.
     pub sizes: Vec<usize>,
@@ -83,6 +83,37 @@ pub struct Rounds {
     pub samples: u64,
     /// Seeds of the instances.
     pub seeds: Vec<u64>,
+    /// Instances that this process compares.
+    pub share: Share,
+}
+
+impl Rounds {
+    /// Creates rounds that this process compares alone.
+    pub fn new(sizes: Vec<usize>, samples: u64, seeds: Vec<u64>) -> Self {
+        Self { sizes, samples, seeds, share: Share::default() }
+    }
+
+    /// Returns the instances of a size in a slice of the numbers `0..samples·seeds`.
+    fn numbered(&self, slice: Slice) -> impl Iterator<Item = Numbered> + Clone + '_ {
+        let all = self.samples * self.seeds.len() as u64;
+        slice.units(all).map(|number| {
+            let place = usize::try_from(number / self.samples).unwrap_or(usize::MAX);
+            Numbered { number, seed: self.seeds[place], index: number % self.samples }
+        })
+    }
+}
+
+/// Consecutive random instances of one size.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Instances {
+    /// Number of users.
+    pub size: usize,
+    /// Seed of the instances.
+    pub seed: u64,
+    /// Number of the first instance.
+    pub first: u64,
+    /// Number of instances.
+    pub count: u64,
 }
 
 /// Instance for which a policy returned no allocation that can be judged.
@@ -119,15 +150,15 @@ pub struct Comparison {
     pub rows: Vec<Standing>,
     /// First failed instance for each policy, size and reason.
     pub failures: Vec<Failed>,
-    /// Inputs and outputs of each policy, for `diagnose`.
+    /// Inputs and outputs of each policy that cannot be copied (programs, functions), for `diagnose`.
     #[serde(skip)]
     pub samples_of: Vec<(String, Vec<SampleRow>)>,
 }
 
-/// Maximum number of reasons that are reported for a policy at a size.
-const MOST_TOLD: usize = 5;
-/// Number of instances of each size that are also allocated with their users in another order.
-const REORDERED: usize = 3;
+/// Number of users, or of pairs of users, that are in memory at a time, and the smallest number of instances for which
+/// that holds.
+const AT_ONCE: usize = 1 << 22;
+const FEWEST_AT_ONCE: usize = 32;
 /// Relative change below which a difference is rounding.
 const SAME: f64 = 1e-6;
 
@@ -139,16 +170,14 @@ const BREAKS: f64 = 1e-3;
 struct Case {
     instance: Arc<Instance>,
     reference: f64,
-    seed: u64,
-    index: u64,
+    numbered: Numbered,
 }
 
-/// Feasible instances of a size, and a few of them with their users in another order.
-struct Round {
+/// Instances of a size: those that can be served, and the number of the others.
+struct Drawn {
     size: usize,
-    drawn: usize,
     cases: Vec<Case>,
-    reordered: Vec<(Case, Vec<usize>)>,
+    infeasible: usize,
 }
 
 /// Result of a policy for one instance.
@@ -159,16 +188,40 @@ struct Asked {
     seconds: f64,
 }
 
-/// Runs all policies on the same random instances of a problem.
+/// Runs all policies on the same random instances of a problem. A shard runs them only on its instances, keeps the
+/// results and returns [`Error::PartOfRun`].
 pub fn compare(
     problem: &Arc<dyn Problem>,
     rounds: &Rounds,
     named_policies: &mut [NamedPolicy],
     observer: &dyn Observer,
 ) -> Result<Comparison, Error> {
-    let all = rounds.samples * rounds.seeds.len() as u64 * rounds.sizes.len() as u64;
-    let drawn = rounds.sizes.iter().map(|&size| Round::draw(problem, rounds, size, observer));
-    compare_in(problem, (rounds.samples, &rounds.seeds), (all, drawn), named_policies, observer)
+    for &size in &rounds.sizes {
+        check_draws(problem.about(), "samples", rounds.samples, size)?;
+    }
+    let all = rounds.samples * rounds.seeds.len() as u64;
+    let own = rounds.share.slice().count(all) * rounds.sizes.len() as u64;
+    begin(observer, own, named_policies);
+    let mut found = Vec::new();
+    for &size in &rounds.sizes {
+        let parts = rounds.share.split(|slice| {
+            let numbered: Vec<Numbered> = rounds.numbered(slice).collect();
+            run(problem, size, &numbered, named_policies, observer)
+        })?;
+        found.push(parts);
+    }
+    observer.end();
+    rounds.share.complete()?;
+    let tallies = found.into_iter().map(|parts| {
+        let mut parts = parts.into_iter();
+        let mut whole = parts.next().unwrap_or_default();
+        for part in parts {
+            whole.iter_mut().zip(&part).for_each(|(whole, part)| whole.merge(part));
+        }
+        whole
+    });
+    let of = (rounds.samples, rounds.seeds.clone());
+    Ok(Comparison::new(problem, of, named_policies, tallies.collect()))
 }
 
 /// Runs all policies on given instances of a problem, and reports the results for each size. The result has no
@@ -179,101 +232,74 @@ pub fn compare_on(
     named_policies: &mut [NamedPolicy],
     observer: &dyn Observer,
 ) -> Result<Comparison, Error> {
-    let mut by_size: BTreeMap<usize, Vec<(u64, &Arc<Instance>)>> = BTreeMap::new();
-    for (index, instance) in (0..).zip(instances) {
-        by_size.entry(instance.size().users).or_default().push((index, instance));
+    let mut by_size: BTreeMap<usize, Vec<(Numbered, Arc<Instance>)>> = BTreeMap::new();
+    for (number, instance) in (0..).zip(instances) {
+        let numbered = Numbered { number, seed: 0, index: number };
+        by_size.entry(instance.size().users).or_default().push((numbered, Arc::clone(instance)));
     }
     let all = instances.len() as u64;
-    let given =
-        by_size.into_iter().map(|(size, given)| Round::of_given(problem, size, &given, observer));
-    compare_in(problem, (all, &[]), (all, given), named_policies, observer)
-}
-
-fn compare_in(
-    problem: &Arc<dyn Problem>,
-    (samples, seeds): (u64, &[u64]),
-    (all, rounds): (u64, impl Iterator<Item = Result<Round, Error>>),
-    named_policies: &mut [NamedPolicy],
-    observer: &dyn Observer,
-) -> Result<Comparison, Error> {
-    let about = problem.about();
-    let reference = about.policies.first().map_or("optimum", |first| first.name);
-    let mut found = Comparison {
-        problem: about.name,
-        objective: String::new(),
-        reference,
-        samples,
-        seeds: seeds.to_vec(),
-        rows: Vec::new(),
-        failures: Vec::new(),
-        samples_of: named_policies
-            .iter()
-            .map(|named_policy| (named_policy.name.clone(), Vec::new()))
-            .collect(),
-    };
-    // Each instance is solved once, then passed to each policy.
-    let policies = named_policies.len() as u64;
-    observer.begin("instances", all * (1 + policies));
-    for round in rounds {
-        let round = round?;
-        if observer.stop() {
-            return Err(Error::Interrupted);
-        }
-        observer.done((round.drawn - round.cases.len()) as u64 * policies);
-        for (place, named_policy) in named_policies.iter_mut().enumerate() {
-            let Stood { standing, failures, rows, objective } =
-                stand(named_policy, &round, observer)?;
-            found.rows.push(standing);
-            found.failures.extend(failures);
-            found.samples_of[place].1.extend(rows);
-            if let Some(objective) = objective {
-                found.objective = objective;
-            }
-        }
+    begin(observer, all, named_policies);
+    let mut found = Vec::new();
+    for (size, given) in by_size {
+        let mut tallies = vec![Tally::new(size); named_policies.len()];
+        let drawn = Drawn::of(problem, size, observer, given, |_, (numbered, instance)| {
+            Ok((instance, numbered))
+        })?;
+        drawn.compare(named_policies, &mut tallies, observer)?;
+        found.push(tallies);
     }
     observer.end();
-    // Sort the results by policy, in the given order, then by size.
-    let order =
-        |name: &String| named_policies.iter().position(|named_policy| named_policy.name == *name);
-    found.rows.sort_by_key(|row| order(&row.policy));
-    Ok(found)
+    Ok(Comparison::new(problem, (all, Vec::new()), named_policies, found))
 }
 
-impl Round {
-    /// Draws the instances of a size, and formulates and solves each of them once.
-    fn draw(
-        problem: &Arc<dyn Problem>,
-        rounds: &Rounds,
-        size: usize,
-        observer: &dyn Observer,
-    ) -> Result<Self, Error> {
-        check_draws(problem.about(), "samples", rounds.samples, size)?;
-        let numbers = |&seed: &u64| (0..rounds.samples).map(move |index| (seed, index));
-        let numbers: Vec<(u64, u64)> = rounds.seeds.iter().flat_map(numbers).collect();
-        Self::of(problem, size, observer, numbers, |formulating, (seed, index)| {
-            let instance = formulating.instance(problem.draw(seed, size, index)?)?;
-            Ok((Arc::new(instance), seed, index + 1))
-        })
-    }
+/// Runs all policies on consecutive random instances of one size, and returns a tally for each policy. The tallies of
+/// different instances can be merged.
+pub fn compare_instances(
+    problem: &Arc<dyn Problem>,
+    instances: &Instances,
+    named_policies: &mut [NamedPolicy],
+    observer: &dyn Observer,
+) -> Result<Vec<Tally>, Error> {
+    let &Instances { size, seed, first, count } = instances;
+    check_draws(problem.about(), "samples", count, size)?;
+    let numbered = (first..first + count).map(|index| Numbered { number: index, seed, index });
+    run(problem, size, &numbered.collect::<Vec<_>>(), named_policies, observer)
+}
 
-    /// Solves each of the given instances once.
-    fn of_given(
-        problem: &Arc<dyn Problem>,
-        size: usize,
-        given: &[(u64, &Arc<Instance>)],
-        observer: &dyn Observer,
-    ) -> Result<Self, Error> {
-        let given = given.iter().map(|&(index, instance)| (index, Arc::clone(instance))).collect();
-        Self::of(problem, size, observer, given, |_, (index, instance)| Ok((instance, 0, index)))
-    }
+/// Reports the start of a comparison. Each instance is solved once, then passed to each policy.
+fn begin(observer: &dyn Observer, instances: u64, named_policies: &[NamedPolicy]) {
+    observer.begin("instances", instances * (1 + named_policies.len() as u64));
+}
 
-    /// Builds and solves the instances of a size in parallel. `make` returns an instance with its seed and number.
+/// Runs all policies on random instances of one size. Only a limited number of them is in memory at a time.
+fn run(
+    problem: &Arc<dyn Problem>,
+    size: usize,
+    numbered: &[Numbered],
+    named_policies: &mut [NamedPolicy],
+    observer: &dyn Observer,
+) -> Result<Vec<Tally>, Error> {
+    let mut tallies = vec![Tally::new(size); named_policies.len()];
+    let at_once = (AT_ONCE / size.max(1).pow(2)).clamp(FEWEST_AT_ONCE, AT_ONCE >> 8);
+    for numbered in numbered.chunks(at_once) {
+        let make = |formulating: &mut Formulating, numbered: Numbered| {
+            let record = problem.draw(numbered.seed, size, numbered.index)?;
+            Ok((Arc::new(formulating.instance(record)?), numbered))
+        };
+        let drawn = Drawn::of(problem, size, observer, numbered.to_vec(), make)?;
+        drawn.compare(named_policies, &mut tallies, observer)?;
+    }
+    Ok(tallies)
+}
+
+impl Drawn {
+    /// Builds and solves instances of a size in parallel.
     fn of<T: Send>(
         problem: &Arc<dyn Problem>,
         size: usize,
         observer: &dyn Observer,
         given: Vec<T>,
-        make: impl Fn(&mut Formulating, T) -> Result<(Arc<Instance>, u64, u64), Error> + Sync,
+        make: impl Fn(&mut Formulating, T) -> Result<(Arc<Instance>, Numbered), Error> + Sync,
     ) -> Result<Self, Error> {
         let best = problem.best()?;
         let worker = || {
@@ -286,119 +312,118 @@ impl Round {
                     Invalid::missing("fork", "a copy of the best policy for each core").into()
                 );
             };
-            let (instance, seed, index) = make(formulating, given)?;
+            let (instance, numbered) = make(formulating, given)?;
             let reference = instance.reference(&mut **best, buffer)?;
             observer.done(1);
-            let case = |value| Case { instance, reference: value, seed, index };
-            Ok(reference.map(|reference| case(reference.value)))
+            Ok(reference.map(|reference| Case { instance, reference: reference.value, numbered }))
         };
-        let drawn = given.len();
+        let all = given.len();
         let cases = given.into_par_iter().map_init(worker, one);
         let cases = cases.collect::<Result<Vec<Option<Case>>, Error>>()?;
         let cases: Vec<Case> = cases.into_iter().flatten().collect();
-        let moved = cases.iter().take(REORDERED).enumerate().map(|(index, case)| {
-            let mut order: Vec<usize> = (0..size).collect();
-            order.shuffle(&mut realization_rng(0x5eed, size, index as u64));
-            let instance = Arc::new(case.instance.part(&order));
-            (Case { instance, ..*case }, order)
-        });
-        let reordered = moved.collect();
-        Ok(Self { size, drawn, cases, reordered })
+        Ok(Self { size, infeasible: all - cases.len(), cases })
     }
-}
 
-struct Stood {
-    standing: Standing,
-    failures: Vec<Failed>,
-    rows: Vec<SampleRow>,
-    objective: Option<String>,
-}
+    /// Runs all policies on the instances, and adds the results to their tallies.
+    fn compare(
+        &self,
+        named_policies: &mut [NamedPolicy],
+        tallies: &mut [Tally],
+        observer: &dyn Observer,
+    ) -> Result<(), Error> {
+        if observer.stop() {
+            return Err(Error::Interrupted);
+        }
+        observer.done((self.infeasible * named_policies.len()) as u64);
+        for (named_policy, tally) in named_policies.iter_mut().zip(tallies) {
+            (0..self.infeasible).for_each(|_| tally.infeasible());
+            self.ask(&mut *named_policy.policy, tally, observer)?;
+        }
+        Ok(())
+    }
 
-/// Evaluates one policy at one size.
-fn stand(
-    named_policy: &mut NamedPolicy,
-    round: &Round,
-    observer: &dyn Observer,
-) -> Result<Stood, Error> {
-    let Round { size, drawn, cases, reordered } = round;
-    let (outcomes, again) = match named_policy.policy.fork() {
-        Some(mut policy) => {
-            // One copy for each thread, which builds its tables before the time is measured.
-            let share = cases.len().div_ceil(rayon::current_num_threads()).max(1);
-            let part = |part: &[Case]| -> Result<Vec<Asked>, Error> {
-                let mut policy = policy.fork().ok_or(Error::OtherProblem)?;
-                if let Some(first) = part.first() {
-                    let _ = Asked::of(&mut *policy, first);
-                }
-                let one = |case: &Case| {
-                    observer.done(1);
-                    Asked::of(&mut *policy, case)
+    /// Runs a policy on the instances, and adds the results to its tally.
+    fn ask(
+        &self,
+        policy: &mut dyn Policy,
+        tally: &mut Tally,
+        observer: &dyn Observer,
+    ) -> Result<(), Error> {
+        let cases = &self.cases;
+        let reordered = cases.iter().take(REORDERED.saturating_sub(tally.reordered()));
+        let reordered: Vec<(Case, Vec<usize>)> = reordered
+            .map(|case| {
+                let mut order: Vec<usize> = (0..self.size).collect();
+                order.shuffle(&mut realization_rng(0x5eed, self.size, case.numbered.number));
+                let instance = Arc::new(case.instance.part(&order));
+                (Case { instance, ..*case }, order)
+            })
+            .collect();
+        // Only policies of the caller cannot be copied.
+        let forked = policy.fork();
+        let is_own = forked.is_none();
+        let (outcomes, again) = match forked {
+            Some(mut policy) => {
+                // One copy for each thread, which builds its tables before the time is measured.
+                let share = cases.len().div_ceil(rayon::current_num_threads()).max(1);
+                let part = |part: &[Case]| -> Result<Vec<Asked>, Error> {
+                    let mut policy = policy.fork().ok_or(Error::OtherProblem)?;
+                    if let Some(first) = part.first() {
+                        let _ = Asked::of(&mut *policy, first);
+                    }
+                    let one = |case: &Case| {
+                        observer.done(1);
+                        Asked::of(&mut *policy, case)
+                    };
+                    Ok(part.iter().map(one).collect())
                 };
-                Ok(part.iter().map(one).collect())
-            };
-            let parts: Vec<Vec<Asked>> =
-                cases.par_chunks(share).map(part).collect::<Result<_, Error>>()?;
-            let again = reordered.iter().map(|(case, _)| Asked::of(&mut *policy, case)).collect();
-            (parts.into_iter().flatten().collect(), again)
-        }
-        None => {
-            let policy = &mut *named_policy.policy;
-            let mut interview = Interview { outcomes: Vec::new(), since: 0 };
-            policy.prepare(&cases.iter().map(|case| &case.instance).collect::<Vec<_>>());
-            for case in cases {
-                if observer.stop() {
-                    return Err(Error::Interrupted);
+                let parts: Vec<Vec<Asked>> =
+                    cases.par_chunks(share).map(part).collect::<Result<_, Error>>()?;
+                let again = reordered.iter().map(|(case, _)| Asked::of(&mut *policy, case));
+                (parts.into_iter().flatten().collect(), again.collect())
+            }
+            None => {
+                let mut interview = Interview { outcomes: Vec::new(), since: 0 };
+                policy.prepare(&cases.iter().map(|case| &case.instance).collect::<Vec<_>>());
+                for case in cases {
+                    if observer.stop() {
+                        return Err(Error::Interrupted);
+                    }
+                    observer.done(1);
+                    interview.ask(policy, case);
                 }
-                observer.done(1);
-                interview.ask(policy, case);
+                for (case, _) in &reordered {
+                    interview.ask(policy, case);
+                }
+                interview.look_back(policy.doubt(true));
+                let mut outcomes = interview.outcomes;
+                let again = outcomes.split_off(cases.len());
+                (outcomes, again)
             }
-            for (case, _) in reordered {
-                interview.ask(policy, case);
-            }
-            interview.look_back(policy.doubt(true));
-            let mut outcomes = interview.outcomes;
-            let again = outcomes.split_off(cases.len());
-            (outcomes, again)
+        };
+        for ((one, two), (case, order)) in outcomes.iter().zip(&again).zip(&reordered) {
+            let both = one.verdict.is_ok() && two.verdict.is_ok();
+            let change = both.then(|| largest_change(&one.outputs, &two.outputs, order));
+            tally.reorder(case.numbered.number, change);
         }
-    };
-    let pairs = outcomes.iter().zip(&again).zip(reordered);
-    let change = pairs.filter_map(|((one, two), (_, order))| {
-        let both = one.verdict.is_ok() && two.verdict.is_ok();
-        both.then(|| largest_change(&one.outputs, &two.outputs, order))
-    });
-    let reorder_change =
-        change.fold(None, |most: Option<f64>, one| Some(most.unwrap_or(0.0).max(one)));
-    let mut tally = Tally::new(*size);
-    for Asked { verdict, seconds, .. } in &outcomes {
-        match verdict {
-            Ok(verdict) => {
-                tally.time(*seconds);
-                tally.add(verdict);
+        for (case, Asked { verdict, outputs, seconds }) in cases.iter().zip(&outcomes) {
+            match verdict {
+                Ok(verdict) => {
+                    tally.time(*seconds);
+                    tally.add(verdict);
+                    if is_own {
+                        let pairs = case.instance.features().into_iter().zip(outputs);
+                        pairs.for_each(|(x, &y)| tally.sample(case.numbered.number, x, y));
+                    }
+                }
+                Err(why) => {
+                    tally.fail();
+                    tally.explain(why, case.numbered);
+                }
             }
-            Err(_) => tally.fail(),
         }
+        Ok(())
     }
-    let mut failures: Vec<Failed> = Vec::new();
-    for (one, outcome) in cases.iter().zip(&outcomes) {
-        let Err(why) = &outcome.verdict else { continue };
-        if let Some(known) = failures.iter_mut().find(|failed| failed.why == *why) {
-            known.count += 1;
-        } else if failures.len() < MOST_TOLD {
-            let (policy, why) = (named_policy.name.clone(), why.clone());
-            let Case { seed, index, .. } = *one;
-            failures.push(Failed { policy, k: *size, seed, instance: index, why, count: 1 });
-        }
-    }
-    let rows = cases.iter().zip(&outcomes).enumerate().flat_map(|(at, (case, outcome))| {
-        let x = if outcome.verdict.is_ok() { case.instance.features() } else { Vec::new() };
-        let pairs = x.into_iter().zip(&outcome.outputs);
-        pairs.map(move |(x, &y)| SampleRow { k: *size, x, y, instance: Some(at as u64) })
-    });
-    let first = outcomes.iter().find_map(|outcome| outcome.verdict.as_ref().ok());
-    let objective = first.map(|verdict| verdict.objective.to_string());
-    let standing =
-        tally.standing(&named_policy.name, (*size, *drawn, drawn - cases.len()), reorder_change);
-    Ok(Stood { standing, failures, rows: rows.collect(), objective })
 }
 
 impl Asked {
@@ -470,6 +495,42 @@ fn largest_change(before: &[f64], after: &[f64], order: &[usize]) -> f64 {
 }
 
 impl Comparison {
+    /// Creates the result from the tallies of each size and policy.
+    fn new(
+        problem: &Arc<dyn Problem>,
+        (samples, seeds): (u64, Vec<u64>),
+        named_policies: &[NamedPolicy],
+        tallies: Vec<Vec<Tally>>,
+    ) -> Self {
+        let about = problem.about();
+        let mut found = Self {
+            problem: about.name,
+            objective: String::new(),
+            reference: about.policies.first().map_or("optimum", |first| first.name),
+            samples,
+            seeds,
+            rows: Vec::new(),
+            failures: Vec::new(),
+            samples_of: Vec::new(),
+        };
+        for (place, NamedPolicy { name, .. }) in named_policies.iter().enumerate() {
+            let mut rows = Vec::new();
+            for tally in tallies.iter().filter_map(|at_size| at_size.get(place)) {
+                found.rows.push(tally.standing(name));
+                rows.extend(tally.rows());
+                if let Some(objective) = tally.objective() {
+                    objective.clone_into(&mut found.objective);
+                }
+            }
+            found.samples_of.push((name.clone(), rows));
+        }
+        for tallies in &tallies {
+            let named = named_policies.iter().zip(tallies);
+            found.failures.extend(named.flat_map(|(named, tally)| tally.failures(&named.name)));
+        }
+        found
+    }
+
     /// Returns the comparison as text.
     pub fn text(&self) -> Text {
         let mut text = Text::default();

@@ -26,8 +26,8 @@ pub(crate) fn evaluation<R: Serialize>(
     measure: impl FnOnce() -> Result<Vec<R>, Error>,
 ) -> Result<Page, Error> {
     trials.check()?;
-    let Trials { samples, seed, sizes } = trials;
-    observer.begin(what, samples * sizes.len() as u64);
+    let Trials { samples, seed, .. } = trials;
+    observer.begin(what, trials.count());
     let sizes = &measure()?[..];
     observer.end();
     let heads: Vec<&str> = columns.iter().map(|(head, _)| *head).collect();

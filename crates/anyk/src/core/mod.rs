@@ -41,7 +41,9 @@ pub use answering::{Answering, Answers, in_order};
 pub(crate) use cells::CLASSES;
 pub use cells::{CELL_INPUTS, Cells};
 pub use column::{ArrayView, NamedArray};
-pub use compare::{Comparison, Failed, NamedPolicy, Rounds, compare, compare_on};
+pub use compare::{
+    Comparison, Failed, Instances, NamedPolicy, Rounds, compare, compare_instances, compare_on,
+};
 pub(crate) use evaluation::{Shown, evaluation, or_dash};
 pub use facts::{Fact, Facts};
 pub use fixed_cell::FixedCell;
@@ -51,7 +53,7 @@ pub(crate) use read::Others;
 pub use read::{Allotment, Allotments, Ids, Place, ReadRecords, Reader};
 pub use report::{Detail, Report, Reporting};
 pub use samples::{draw_samples, record_json, write_samples};
-pub use standing::{Standing, Summary};
+pub use standing::{Standing, Summary, Tally};
 pub(crate) use trained::load;
 pub use trained::{Calibrated, Load, Train, Trained, no_better_than};
 pub use verdict::{Goal, Judged, Miss, Missed, Reference};

@@ -3,11 +3,13 @@
 
 use std::collections::BTreeMap;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
-use super::{Goal, Text, Verdict};
+use super::verdict::gap_percent;
+use super::{Failed, Text, Verdict};
+use crate::exchange::SampleRow;
 use crate::framework::{Error, Unjudged};
-use crate::math::{Moments, median};
+use crate::math::{ExactMoments, median};
 
 /// Results of one policy at one size.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -50,34 +52,77 @@ pub struct Standing {
     pub microseconds: Option<f64>,
 }
 
-/// Sums over the instances of a size.
-#[derive(Debug, Default)]
-pub(super) struct Tally {
+/// Sums over instances of one size, which can be merged in any order: the sums are exact.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub struct Tally {
+    size: usize,
+    instances: usize,
+    infeasible: usize,
     failed: usize,
     over_budget: usize,
     /// Share of users served in each instance; 0 for instances that failed.
-    shares: Moments,
-    values: Moments,
-    references: Moments,
-    gaps: Moments,
+    shares: ExactMoments,
+    values: ExactMoments,
+    references: ExactMoments,
+    gaps: ExactMoments,
     worst_gap: Option<f64>,
     /// Smallest and largest reference.
     range: Option<(f64, f64)>,
     demands: bool,
-    goal: Option<Goal>,
+    /// Objective with its unit, and whether larger values are better.
+    goal: Option<(String, bool)>,
+    /// Largest relative changes of the first few instances when the order of users changes, by number.
+    reordered: BTreeMap<u64, Option<f64>>,
+    /// First instance and number of instances that failed, for each reason.
+    reasons: BTreeMap<String, (Numbered, usize)>,
+    /// Inputs and outputs of a policy of the caller, with the numbers of the instances.
+    rows: Vec<(u64, f64, f64)>,
+    /// Times are not comparable between machines, so a part does not contain them.
+    #[serde(skip)]
     seconds: Vec<f64>,
-    size: usize,
 }
+
+/// Number of an instance in a run, with its seed and its number among the instances of the seed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub(super) struct Numbered {
+    pub(super) number: u64,
+    pub(super) seed: u64,
+    pub(super) index: u64,
+}
+
+/// Number of instances of each size that are also allocated with their users in another order.
+pub(super) const REORDERED: usize = 3;
+/// Maximum number of reasons that a tally keeps.
+const MOST_REASONS: usize = 1000;
+/// Maximum number of reasons that are reported for a policy at a size.
+const MOST_TOLD: usize = 5;
 
 impl Tally {
     pub(super) fn new(size: usize) -> Self {
         Self { size, ..Self::default() }
     }
 
-    /// Adds an instance without an allocation that can be judged.
+    /// Counts an instance that no allocation serves.
+    pub(super) fn infeasible(&mut self) {
+        self.instances += 1;
+        self.infeasible += 1;
+    }
+
+    /// Adds a feasible instance without an allocation that can be judged.
     pub(super) fn fail(&mut self) {
+        self.instances += 1;
         self.failed += 1;
         self.shares.push(0.0);
+    }
+
+    /// Adds the reason why an instance failed.
+    pub(super) fn explain(&mut self, why: &str, instance: Numbered) {
+        if let Some((first, count)) = self.reasons.get_mut(why) {
+            *first = instance.min(*first);
+            *count += 1;
+        } else if self.reasons.len() < MOST_REASONS {
+            self.reasons.insert(why.to_owned(), (instance, 1));
+        }
     }
 
     /// Adds the time of an allocation.
@@ -85,11 +130,29 @@ impl Tally {
         self.seconds.push(seconds);
     }
 
-    /// Adds a verdict.
+    /// Adds the largest relative change of an instance when the order of its users changes.
+    pub(super) fn reorder(&mut self, number: u64, change: Option<f64>) {
+        self.reordered.insert(number, change);
+    }
+
+    /// Returns the number of instances that were also allocated in another order.
+    pub(super) fn reordered(&self) -> usize {
+        self.reordered.len()
+    }
+
+    /// Adds an input and an output of the policy.
+    pub(super) fn sample(&mut self, number: u64, x: f64, y: f64) {
+        self.rows.push((number, x, y));
+    }
+
+    /// Adds a verdict on a feasible instance.
     pub(super) fn add(&mut self, verdict: &Verdict) {
         let Some(value) = verdict.value else { return self.fail() };
+        self.instances += 1;
         self.demands |= verdict.availability.is_some();
-        self.goal = Some(verdict.objective);
+        if self.goal.is_none() {
+            self.goal = Some((verdict.objective.to_string(), verdict.objective.larger_is_better));
+        }
         let over_budget = verdict.status == "over-budget";
         self.over_budget += usize::from(over_budget);
         // An allocation that exceeds the budget serves no user.
@@ -97,50 +160,98 @@ impl Tally {
         self.values.push(value);
         if let Some(reference) = verdict.reference {
             self.references.push(reference);
-            let (low, high) = self.range.unwrap_or((reference, reference));
-            self.range = Some((low.min(reference), high.max(reference)));
+            self.range = merged(self.range, Some((reference, reference)), wider);
         }
         if let Some(gap) = verdict.gap_percent {
             self.gaps.push(gap);
-            self.worst_gap = Some(self.worst_gap.map_or(gap, |worst| worst.max(gap)));
+            self.worst_gap = merged(self.worst_gap, Some(gap), f64::max);
         }
     }
 
-    pub(super) fn standing(
-        &self,
-        policy: &str,
-        (k, instances, infeasible): (usize, usize, usize),
-        reorder_change: Option<f64>,
-    ) -> Standing {
-        let some = |moments: &Moments, value: f64| (moments.count > 0).then_some(value);
-        let spread = |moments: &Moments| (moments.count > 1).then(|| moments.standard_error());
-        let availability = (self.demands || self.failed > 0)
-            .then_some(self.shares.mean)
-            .filter(|_| self.shares.count > 0);
+    /// Adds other instances of the same size and the same policy.
+    pub fn merge(&mut self, other: &Self) {
+        self.instances += other.instances;
+        self.infeasible += other.infeasible;
+        self.failed += other.failed;
+        self.over_budget += other.over_budget;
+        self.shares.merge(&other.shares);
+        self.values.merge(&other.values);
+        self.references.merge(&other.references);
+        self.gaps.merge(&other.gaps);
+        self.worst_gap = merged(self.worst_gap, other.worst_gap, f64::max);
+        self.range = merged(self.range, other.range, wider);
+        self.demands |= other.demands;
+        self.goal = self.goal.take().or_else(|| other.goal.clone());
+        self.reordered.extend(&other.reordered);
+        while self.reordered.len() > REORDERED {
+            self.reordered.pop_last();
+        }
+        for (why, (first, count)) in &other.reasons {
+            let own = self.reasons.entry(why.clone()).or_insert((*first, 0));
+            *own = ((*first).min(own.0), own.1 + count);
+        }
+        self.rows.extend(&other.rows);
+        self.seconds.extend(&other.seconds);
+    }
+
+    /// Returns the inputs and outputs of the policy, in the order of the instances.
+    pub(super) fn rows(&self) -> Vec<SampleRow> {
+        let mut rows = self.rows.clone();
+        // The users of an instance keep their order.
+        rows.sort_by_key(|row| row.0);
+        let row = |(number, x, y)| SampleRow { k: self.size, x, y, instance: Some(number) };
+        rows.into_iter().map(row).collect()
+    }
+
+    /// Returns the reasons why instances failed, by their first instance.
+    pub(super) fn failures(&self, policy: &str) -> Vec<Failed> {
+        let mut all: Vec<_> = self.reasons.iter().collect();
+        all.sort_by_key(|(_, (first, _))| *first);
+        let failed = |(why, &(first, count)): (&String, &(Numbered, usize))| {
+            let Numbered { seed, index, .. } = first;
+            let (policy, why) = (policy.to_owned(), why.clone());
+            Failed { policy, k: self.size, seed, instance: index, why, count }
+        };
+        all.into_iter().take(MOST_TOLD).map(failed).collect()
+    }
+
+    /// Returns the objective with its unit; `None` if no allocation was judged.
+    pub(super) fn objective(&self) -> Option<&str> {
+        self.goal.as_ref().map(|(name, _)| name.as_str())
+    }
+
+    /// Returns the results of the policy with this name.
+    pub fn standing(&self, policy: &str) -> Standing {
+        let some = |moments: &ExactMoments| (moments.count() > 0).then(|| moments.mean());
+        let spread =
+            |moments: &ExactMoments| (moments.count() > 1).then(|| moments.standard_error());
+        let availability = some(&self.shares).filter(|_| self.demands || self.failed > 0);
         // A mean over references of both signs may be close to 0, and a gap relative to a reference of 0 does not
         // exist.
         let one_sign = self.range.is_some_and(|(low, high)| low >= 0.0 || high <= 0.0);
         let no_zero = self.range.is_some_and(|(low, high)| low > 0.0 || high < 0.0);
-        let gap =
-            self.goal.and_then(|goal| goal.gap_percent(self.values.mean, self.references.mean));
+        let gap = self.goal.as_ref().and_then(|(_, larger_is_better)| {
+            gap_percent(*larger_is_better, self.values.mean(), self.references.mean())
+        });
         let of_each = |gap: Option<f64>| gap.filter(|_| no_zero);
         let times = self.seconds.iter().map(|seconds| seconds * 1e6).collect();
+        let changes = self.reordered.values().copied();
         Standing {
             policy: policy.to_owned(),
-            k,
-            instances,
-            infeasible,
+            k: self.size,
+            instances: self.instances,
+            infeasible: self.infeasible,
             failed: self.failed,
             over_budget: self.over_budget,
             availability,
             availability_interval: availability.map(|share| self.interval(share)),
-            value: some(&self.values, self.values.mean),
+            value: some(&self.values),
             standard_error: spread(&self.values),
-            reference: some(&self.references, self.references.mean),
+            reference: some(&self.references),
             gap_percent: gap.filter(|_| one_sign),
             gap_standard_error: of_each(spread(&self.gaps)),
             worst_gap_percent: of_each(self.worst_gap),
-            reorder_change,
+            reorder_change: changes.fold(None, |most, change| merged(most, change, f64::max)),
             microseconds: (!self.seconds.is_empty()).then(|| median(times)),
         }
     }
@@ -150,7 +261,7 @@ impl Tally {
     /// instances.
     fn interval(&self, share: f64) -> (f64, f64) {
         const Z: f64 = 1.96;
-        let users = (self.size as f64) * self.shares.count as f64;
+        let users = (self.size as f64) * self.shares.count() as f64;
         let alone = share * (1.0 - share) / users;
         let seen = self.shares.standard_error().powi(2);
         let count = if seen > alone && alone > 0.0 { users * alone / seen } else { users };
@@ -161,11 +272,23 @@ impl Tally {
     }
 }
 
+/// Combines two values, either of which may be absent.
+fn merged<T>(one: Option<T>, other: Option<T>, both: impl FnOnce(T, T) -> T) -> Option<T> {
+    match (one, other) {
+        (Some(one), Some(other)) => Some(both(one, other)),
+        (one, other) => one.or(other),
+    }
+}
+
+/// Returns the smallest interval that contains both.
+fn wider(one: (f64, f64), other: (f64, f64)) -> (f64, f64) {
+    (one.0.min(other.0), one.1.max(other.1))
+}
+
 /// Summary of verdicts by size, in the order of arrival.
 #[derive(Debug, Default)]
 pub struct Summary {
-    /// Sums by size: number of verdicts, number of infeasible instances, and sums over the feasible ones.
-    sizes: BTreeMap<usize, (usize, usize, Tally)>,
+    sizes: BTreeMap<usize, Tally>,
     objective: String,
     /// Number of instances whose size is unknown.
     unread: usize,
@@ -178,10 +301,8 @@ impl Summary {
             self.unread += 1;
             return;
         };
-        let (all, infeasible, tally) = self.sizes.entry(*k).or_default();
-        *all += 1;
-        tally.size = *k;
-        if *feasible { tally.fail() } else { *infeasible += 1 }
+        let tally = self.at(*k);
+        if *feasible { tally.fail() } else { tally.infeasible() }
     }
 
     /// Returns the number of instances that could not be read and are therefore in no row.
@@ -194,14 +315,16 @@ impl Summary {
         if self.objective.is_empty() {
             self.objective = verdict.objective.to_string();
         }
-        let (all, infeasible, tally) = self.sizes.entry(verdict.k).or_default();
-        *all += 1;
-        tally.size = verdict.k;
+        let tally = self.at(verdict.k);
         if verdict.reference.is_none() {
-            *infeasible += 1;
+            tally.infeasible();
         } else {
             tally.add(verdict);
         }
+    }
+
+    fn at(&mut self, size: usize) -> &mut Tally {
+        self.sizes.entry(size).or_insert_with(|| Tally::new(size))
     }
 
     /// Returns whether the summary is empty.
@@ -211,10 +334,7 @@ impl Summary {
 
     /// Returns the results at each size.
     pub fn rows(&self, policy: &str) -> Vec<Standing> {
-        let row = |(&k, (all, infeasible, tally)): (&usize, &(usize, usize, Tally))| {
-            tally.standing(policy, (k, *all, *infeasible), None)
-        };
-        self.sizes.iter().map(row).collect()
+        self.sizes.values().map(|tally| tally.standing(policy)).collect()
     }
 
     /// Returns the summary as text.
@@ -302,6 +422,7 @@ pub(super) fn table(text: &mut Text, rows: &[Standing], objective: &str, referen
 
 #[cfg(test)]
 mod tests {
+    use super::super::Goal;
     use super::*;
 
     #[test]
@@ -342,7 +463,7 @@ mod tests {
                     extra: crate::exchange::Extra::default(),
                 });
             }
-            let row = tally.standing("a policy", (10, 2, 0), None);
+            let row = tally.standing("a policy");
             (row.gap_percent, row.gap_standard_error.is_some(), row.worst_gap_percent)
         };
         assert_eq!(gap([4.0, 4.0]), (Some(25.0), true, Some(25.0)));

@@ -79,16 +79,20 @@ impl fmt::Display for Goal {
 impl Goal {
     /// Returns the gap between a value and the reference, percent; positive is worse.
     pub fn gap_percent(&self, value: f64, reference: f64) -> Option<f64> {
-        // The objective may be negative; divide by its magnitude.
-        if reference < 0.0 {
-            let gap = (value - reference) / -reference;
-            let gap = if self.larger_is_better { -gap } else { gap };
-            return gap.is_finite().then_some(100.0 * gap);
-        }
-        let gap =
-            if self.larger_is_better { 1.0 - value / reference } else { value / reference - 1.0 };
-        gap.is_finite().then_some(100.0 * gap)
+        gap_percent(self.larger_is_better, value, reference)
     }
+}
+
+/// Returns the gap between a value and the reference, percent; positive is worse.
+pub(super) fn gap_percent(larger_is_better: bool, value: f64, reference: f64) -> Option<f64> {
+    // The objective may be negative; divide by its magnitude.
+    if reference < 0.0 {
+        let gap = (value - reference) / -reference;
+        let gap = if larger_is_better { -gap } else { gap };
+        return gap.is_finite().then_some(100.0 * gap);
+    }
+    let gap = if larger_is_better { 1.0 - value / reference } else { value / reference - 1.0 };
+    gap.is_finite().then_some(100.0 * gap)
 }
 
 impl Miss {

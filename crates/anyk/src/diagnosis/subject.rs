@@ -7,7 +7,9 @@ use rand::seq::SliceRandom;
 
 use super::{Instance, Samples, SizeSamples, ToyPolicy};
 use crate::core::{self, Allocation, Model, Outcome, Policy, Problem};
-use crate::framework::{CellOptions, Error, Options, Silent, field_of, over_instances};
+use crate::framework::{
+    CellOptions, Error, Options, Share, Silent, Slice, alternating, field_of, over_slice,
+};
 use crate::invalid::Invalid;
 use crate::limits::{MOST_DRAWN, MOST_USERS};
 use crate::math::{Input, realization_rng};
@@ -212,14 +214,19 @@ impl Subject {
         })
     }
 
-    /// Returns the inputs and outputs of `count` realizations of a size, drawn one after the other on this thread.
-    fn one_by_one(&mut self, size: usize, count: u64, seed: u64) -> Result<Vec<Pairs>, Error> {
+    /// Returns the inputs and outputs of a slice of `count` realizations of a size, drawn one after the other on this
+    /// thread.
+    fn one_by_one(
+        &mut self,
+        (size, count, slice): (usize, u64, Slice),
+        seed: u64,
+    ) -> Result<Vec<Option<Pairs>>, Error> {
         let mut found = Vec::new();
         let mut allocation = Allocation::default();
         if let Kind::Policy { problem, policy, amount } = &mut self.kind {
-            for index in 0..count {
+            for index in slice.units(count) {
                 let case = (seed, size, index);
-                found.extend(ask(problem, &mut **policy, *amount, &mut allocation, case, None)?);
+                found.push(ask(problem, &mut **policy, *amount, &mut allocation, case, None)?);
             }
         }
         Ok(found)
@@ -228,6 +235,18 @@ impl Subject {
     /// Draws whole instances of each size in parallel, with at least `users` users per size. Realizations without an
     /// allocation are omitted. The result does not depend on the number of threads.
     pub fn sample(&mut self, sizes: &[usize], users: usize, seed: u64) -> Result<Samples, Error> {
+        self.sample_share(sizes, users, seed, &Share::default())
+    }
+
+    /// Draws the instances of [`sample`](Self::sample) that belong to a share of a run. A shard keeps them and returns
+    /// [`Error::PartOfRun`].
+    pub fn sample_share(
+        &mut self,
+        sizes: &[usize],
+        users: usize,
+        seed: u64,
+        share: &Share,
+    ) -> Result<Samples, Error> {
         let mut different = sizes.to_vec();
         different.sort_unstable();
         different.dedup();
@@ -249,24 +268,26 @@ impl Subject {
             let case = (seed, different[0], 0);
             ask(problem, &mut **policy, *amount, &mut Allocation::default(), case, None)?;
         }
-        let mut at_size = |&k: &usize| {
-            let count = count(k) as u64;
-            let rows = match self.worker() {
-                None => self.one_by_one(k, count, seed)?,
+        let mut found = Vec::new();
+        for &k in sizes {
+            let drawn = share.split(|slice| match self.worker() {
+                None => self.one_by_one((k, count(k) as u64, slice), seed),
                 Some(_) => {
                     let worker = |_| self.worker().ok_or(Error::OtherProblem);
                     let draw = |worker: &mut Worker<'_>, k: usize, index: u64| {
                         worker.draw((seed, k, index), None)
                     };
-                    let drawn = over_instances(&[k], count, worker, draw, &Silent)?;
-                    drawn.into_iter().flat_map(|found| found.rows).collect()
+                    over_slice((k, count(k) as u64, slice), worker, draw, &Silent)
                 }
-            };
-            let instances = rows.into_iter().map(|(x, y)| Instance { x, y }).collect();
-            Ok(SizeSamples { k, instances })
-        };
-        let sizes = sizes.iter().map(&mut at_size).collect::<Result<_, Error>>()?;
-        Ok(Samples::from_instances(sizes)?)
+            })?;
+            found.push((k, drawn));
+        }
+        share.complete()?;
+        let sizes = found.into_iter().map(|(k, drawn)| {
+            let rows = alternating(drawn).into_iter().flatten();
+            SizeSamples { k, instances: rows.map(|(x, y)| Instance { x, y }).collect() }
+        });
+        Ok(Samples::from_instances(sizes.collect())?)
     }
 
     /// Returns the largest `|y_π(k)(x) − y_k(π x)|` over random orders π of `cases` realizations of a size, divided

@@ -70,6 +70,13 @@ pub(super) fn rename(unfinished: NamedTempFile, path: &Path) -> io::Result<()> {
     fault(Call::Renamed)
 }
 
+/// Renames a file atomically, replacing any file with the new name.
+pub(super) fn rename_to(from: &Path, to: &Path) -> io::Result<()> {
+    fault(Call::Rename)?;
+    std::fs::rename(from, to)?;
+    fault(Call::Renamed)
+}
+
 /// Waits until the names in a folder are on the disk.
 pub(super) fn sync_folder(folder: &Path) -> io::Result<()> {
     fault(Call::SyncFolder)?;

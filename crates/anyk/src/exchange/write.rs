@@ -52,7 +52,7 @@ pub fn is_same_file(one: &Path, other: &Path) -> bool {
     resolved(one).is_some_and(|one| resolved(other) == Some(one))
 }
 
-fn folder_of(path: &Path) -> &Path {
+pub(super) fn folder_of(path: &Path) -> &Path {
     match path.parent() {
         Some(folder) if !folder.as_os_str().is_empty() => folder,
         _ => Path::new("."),
@@ -109,9 +109,16 @@ impl Write for NewFile {
 
 /// Returns the 64-bit FNV-1a hash of a text or of bytes. It serves as a file name, or shows that a file has changed.
 pub fn fingerprint(bytes: impl AsRef<[u8]>) -> u64 {
-    bytes.as_ref().iter().fold(0xcbf2_9ce4_8422_2325, |hash, &byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
-    })
+    fingerprint_on(EMPTY, bytes.as_ref())
+}
+
+/// Fingerprint of no bytes.
+pub(super) const EMPTY: u64 = 0xcbf2_9ce4_8422_2325;
+
+/// Returns the fingerprint of some bytes followed by `bytes`, from the fingerprint of the former.
+pub(super) fn fingerprint_on(hash: u64, bytes: &[u8]) -> u64 {
+    let add = |hash: u64, &byte: &u8| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+    bytes.iter().fold(hash, add)
 }
 
 /// Checks that a file can be written without writing it: the path is a plain file or free, and its folder accepts

@@ -217,6 +217,16 @@ pub enum Error {
     /// The observer stopped the operation.
     #[error("interrupted")]
     Interrupted,
+    /// The process has computed its shard of a run, so the run has no result yet.
+    #[error("{}: shard {shard}/{of} is complete", path.display())]
+    PartOfRun {
+        /// Number of the shard, from 1.
+        shard: u64,
+        /// Number of shards.
+        of: u64,
+        /// Path of the part with the results.
+        path: PathBuf,
+    },
 }
 
 /// Error in a cell that has a name.

@@ -5,6 +5,7 @@
 //! | [`Objective`], [`Plan`], [`Session`] | objective, settings and driver of a training run |
 //! | [`Stored`], [`ModelFile`] | file format of a learned policy: a record and named tensors |
 //! | [`over_instances`] | evaluation on random instances in parallel |
+//! | [`Share`] | share of a run that is split among processes |
 //! | [`Options`], [`CellOptions`] | options by name, and the options of a cell |
 //! | [`Error`] | errors of the library |
 
@@ -26,6 +27,7 @@ mod price_on_samples;
 mod report;
 mod schedule;
 mod settings;
+mod share;
 pub(crate) mod supervised;
 mod train;
 mod training_cells;
@@ -37,6 +39,7 @@ pub use adam::Adam;
 pub use cell_options::CellOptions;
 pub use error::{Error, ErrorKind, ModelError, OfCell, TrainError, Unjudged};
 pub use evaluate::{Rows, over_instances};
+pub(crate) use evaluate::{alternating, over_slice};
 pub use guarantee::{Guarantee, MOST_CELLS};
 pub use infeasible::Infeasibility;
 pub(crate) use infeasible::{check_amounts, check_gain, checked_gains, no_users, wrong_size};
@@ -54,6 +57,7 @@ pub use price_on_samples::SamplePrice;
 pub use report::{Chart, Claim, Claimant, Head, Holds, Picture, Series, Table, Value};
 pub use schedule::{RatePer, Schedule, Update};
 pub(crate) use settings::{check, check_price_response, check_samples, joined};
+pub use share::{Share, Slice};
 pub use train::{ATTEMPTS, Objective, Plan, Session, State};
 pub(crate) use training_cells::{training_cells, training_specs};
 pub use training_context::{Shared, TrainingContext};

@@ -1,5 +1,7 @@
 //! Actions on problems and models, and the settings of these actions.
 
+use crate::framework::Share;
+
 /// Action on a problem or its models.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verb {
@@ -33,7 +35,7 @@ impl Verb {
 }
 
 /// Random instances for an evaluation.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone)]
 pub struct Trials {
     /// Numbers of users.
     pub sizes: Vec<usize>,
@@ -41,6 +43,8 @@ pub struct Trials {
     pub samples: u64,
     /// Seed of the instances.
     pub seed: u64,
+    /// Instances that this process measures.
+    pub share: Share,
 }
 
 /// Settings of a calibration.

@@ -1,6 +1,7 @@
 //! Numerical methods that are not specific to wireless: roots, tables of functions, statistics, random streams, vector
 //! code.
 
+mod exact;
 mod exponent;
 pub(crate) mod lanes;
 mod moments;
@@ -13,6 +14,7 @@ pub(crate) mod root;
 mod simd;
 mod statistics;
 
+pub use exact::{ExactMoments, ExactSum};
 pub use exponent::Exponent;
 pub(crate) use exponent::student_95;
 pub use moments::Moments;

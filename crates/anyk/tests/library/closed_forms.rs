@@ -292,7 +292,7 @@ fn policies() -> &'static [ClosedFormPolicy] {
 /// its size law.
 #[test]
 fn trained_at_ten_users_it_holds_at_any() {
-    let trials = Trials { sizes: vec![1, 2, 10, 50, 500], samples: 40, seed: 4242 };
+    let trials = Trials::new(vec![1, 2, 10, 50, 500], 40, 4242);
     let results: Vec<_> = policies()
         .iter()
         .map(|policy| evaluate_closed_form(policy, &trials, &Silent).unwrap())

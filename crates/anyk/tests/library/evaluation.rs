@@ -27,7 +27,7 @@ impl Observer for Counts {
 
 #[test]
 fn evaluation_reports_its_progress() {
-    let trials = Trials { sizes: vec![1, 2], samples: 4, seed: 1 };
+    let trials = Trials::new(vec![1, 2], 4, 1);
     for training in &ALL {
         let model = read_model(&training.model()).unwrap();
         let mut options = Options::default();

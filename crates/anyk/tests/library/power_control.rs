@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used)]
 
 use anyk::channel::D2dField;
-use anyk::framework::{Objective, Session, Silent, State, Stored};
+use anyk::framework::{Objective, Session, Silent, State, Stored, Trials};
 use anyk::network::{Aggregator, EdgeGnn, EdgeTape, LinkGraph};
 use anyk::problems::interference::{Features, Standard};
 use anyk::problems::interference::{Interference, Scenario, SparseInterference};
@@ -184,8 +184,13 @@ fn a_short_training_serves_other_sizes() {
     dense.steps = 1500;
     let ranked = trained(&dense, PowerOutput::Ranked { passes: 5 });
     let policies = [ranked.clone(), ranked.with_output(PowerOutput::Sigmoid)];
-    let results =
-        power_over_sizes(&Scenario::Dense, &policies, &[5, 10, 50], 40, 3, &Silent).unwrap();
+    let results = power_over_sizes(
+        &Scenario::Dense,
+        &policies,
+        &Trials::new(vec![5, 10, 50], 40, 3),
+        &Silent,
+    )
+    .unwrap();
     for result in &results {
         let [ranked, sigmoid] = [result.policies[0], result.policies[1]];
         assert!(ranked.sum_rate_percent > 98.0, "{result:?}");
@@ -194,7 +199,8 @@ fn a_short_training_serves_other_sizes() {
     let mut field = small(D2D());
     field.steps = 1500;
     let priced = trained(&field, PowerOutput::Priced { steps: 1 });
-    let results = power_over_sizes(&D2D(), &[priced], &[20, 100], 10, 3, &Silent).unwrap();
+    let results =
+        power_over_sizes(&D2D(), &[priced], &Trials::new(vec![20, 100], 10, 3), &Silent).unwrap();
     for result in &results {
         assert!(result.policies[0].sum_rate_percent > 95.0, "{result:?}");
     }

@@ -653,7 +653,7 @@ fn the_price_policy_at_any_size() {
         let settings = SeparableSettings::new(gain, budget, 1);
         let policy = SeparablePrice::train(&costs, &settings, None).unwrap();
         assert!(policy.record().metrics.gap_percent < 0.1, "{name}");
-        let trials = Trials { sizes: vec![1, 2, 10, 300], samples: 30, seed: 5 };
+        let trials = Trials::new(vec![1, 2, 10, 300], 30, 5);
         for row in evaluate_separable(&policy, &trials, &Silent).unwrap() {
             assert!(row.worst_gap_percent < 0.1 && row.infeasible == 0, "{name}: {row:?}");
             assert!(row.gap_percent > -1e-4, "{name}: {row:?}");

@@ -124,7 +124,7 @@ fn policies_are_compared_and_the_order_of_users_does_not_matter() {
     let named_policy =
         |name: &str| NamedPolicy { name: name.into(), policy: problem.policy(Some(name)).unwrap() };
     let mut named_policies = vec![named_policy("optimum"), named_policy("equal")];
-    let rounds = Rounds { sizes: vec![1, 4], samples: 5, seeds: vec![1] };
+    let rounds = Rounds::new(vec![1, 4], 5, vec![1]);
     let found = anyk::compare(&problem, &rounds, &mut named_policies, &Silent).unwrap();
     for row in &found.rows {
         let gap = row.gap_percent.unwrap();

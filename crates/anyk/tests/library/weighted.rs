@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used)]
 
 use anyk::channel::{D2dField, GainMatrix, rayleigh_gains};
-use anyk::framework::{Session, Silent, Stored};
+use anyk::framework::{Session, Silent, Stored, Trials};
 use anyk::network::{EdgeGnn, EdgeTape, LinkGraph};
 use anyk::problems::interference::{
     Interference, LinkMethod, LinkSolver, PowerOutput, PowerPolicy, PowerTrainSettings,
@@ -341,8 +341,12 @@ fn networks_learn_weights() {
     let policy =
         train_power(&settings, PowerOutput::Priced { steps: 1 }, &mut Session::new(&Silent))
             .unwrap();
-    let measured =
-        power_over_sizes(networks(D2D), std::slice::from_ref(&policy), &[40], 20, 77, &Silent);
+    let measured = power_over_sizes(
+        networks(D2D),
+        std::slice::from_ref(&policy),
+        &Trials::new(vec![40], 20, 77),
+        &Silent,
+    );
     let measured = &measured.unwrap()[0];
     let percent = measured.policies[0].sum_rate_percent;
     assert!(percent > 96.0, "{percent} %");

@@ -5,9 +5,8 @@ use serde::{Deserialize, Serialize};
 use crate::channel::sample_faded_gains;
 use crate::config::System;
 use crate::framework::{
-    Method, Observer, Rows, Session, Silent, Stored as _, TrainError, Trials, over_instances,
+    Error, Method, Observer, Rows, Session, Silent, Stored as _, TrainError, Trials,
 };
-use crate::invalid::Invalid;
 use crate::network::LawShape;
 use crate::problems::closed_forms::{
     ClosedForm, ClosedFormSettings, common_pretraining, pretrain_common_law, train_networks,
@@ -59,16 +58,14 @@ pub fn evaluate_closed_form(
     policy: &ClosedFormPolicy,
     trials: &Trials,
     observer: &dyn Observer,
-) -> Result<Vec<ClosedFormResult>, Invalid> {
+) -> Result<Vec<ClosedFormResult>, Error> {
     let (system, allocator) = (policy.system(), policy.allocator());
     let problem = policy.record().training.problem;
-    let Trials { sizes, samples, seed } = trials;
-    let measured = over_instances(
-        sizes,
-        *samples,
-        |_| Ok::<_, Invalid>(allocator.clone()),
+    let measured = trials.measure(
+        |_| Ok(allocator.clone()),
         |allocator, k, index| {
-            let gains = sample_faded_gains(&system.road(), &system.path_loss(), *seed, k, index);
+            let (road, path_loss) = (system.road(), system.path_loss());
+            let gains = sample_faded_gains(&road, &path_loss, trials.seed, k, index);
             let learned = allocator.serve(&gains);
             match problem {
                 ClosedForm::QosPower { rate_bps, bandwidth_hz } => {
@@ -119,7 +116,7 @@ pub fn evaluate_closed_form(
 }
 
 /// Evaluates a policy on its validation cells.
-pub(crate) fn validation(policy: &ClosedFormPolicy) -> Result<Vec<ClosedFormResult>, Invalid> {
+pub(crate) fn validation(policy: &ClosedFormPolicy) -> Result<Vec<ClosedFormResult>, Error> {
     let settings = &policy.record().training;
     evaluate_closed_form(policy, &Trials::validation(&settings.train_k, settings.seed), &Silent)
 }

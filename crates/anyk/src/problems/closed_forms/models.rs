@@ -178,7 +178,7 @@ impl Model for ClosedFormPolicy {
         let problem = self.record().training.problem;
         let columns: &[_] = if problem.is_shared() { &OF_EQUAL_BANDWIDTH } else { &OF_QOS_POWER };
         evaluation(&Measured { problem }, (trials, "cells", observer), columns, || {
-            Ok(evaluate_closed_form(self, trials, observer)?)
+            evaluate_closed_form(self, trials, observer)
         })
     }
 

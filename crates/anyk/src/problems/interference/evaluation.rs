@@ -4,8 +4,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::training::VALIDATION_SEED;
-use crate::framework::{ModelError, Observer, Rows, Session, Silent, TrainError, over_instances};
-use crate::invalid::Invalid;
+use crate::framework::{Error, Observer, Rows, Session, Silent, TrainError, Trials};
 use crate::math::Mean;
 use crate::problems::interference::{Features, PowerObjective, PowerTrainSettings};
 use crate::problems::interference::{MOST_LINKS, Wmmse, binary_optimum, greedy, scheduled};
@@ -55,20 +54,16 @@ pub const PASSES: usize = 5;
 pub fn power_over_sizes(
     networks: impl Into<RandomLinks>,
     policies: &[PowerPolicy],
-    sizes: &[usize],
-    samples: u64,
-    seed: u64,
+    trials: &Trials,
     observer: &dyn Observer,
-) -> Result<Vec<PowerSizeResult>, Invalid> {
+) -> Result<Vec<PowerSizeResult>, Error> {
     let networks: RandomLinks = networks.into();
     let threshold = networks.scenario.threshold();
     let allocators: Vec<_> = policies.iter().map(PowerPolicy::allocator).collect();
-    let measured = over_instances(
-        sizes,
-        samples,
+    let measured = trials.measure(
         |_| Ok((Wmmse::default(), allocators.clone())),
         |(wmmse, allocators), size, index| {
-            let problem = networks.draw(seed, size, index)?;
+            let problem = networks.draw(trials.seed, size, index)?;
             let mean = |shares: &[f64]| shares.iter().sum::<f64>() / size as f64;
             let shares = wmmse.shares(&problem);
             let mut row = vec![problem.sum_rate_bits(shares), mean(shares)];
@@ -77,8 +72,9 @@ pub fn power_over_sizes(
             row.push(problem.sum_rate_bits(&schedule));
             row.push(greedy(&problem, 0).sum_rate_bits);
             row.push(greedy(&problem, PASSES).sum_rate_bits);
+            // Larger networks have no exact schedule, and their column is not shown.
             let exact =
-                if size <= MOST_LINKS { binary_optimum(&problem)?.sum_rate_bits } else { f64::NAN };
+                if size <= MOST_LINKS { binary_optimum(&problem)?.sum_rate_bits } else { 0.0 };
             row.push(exact);
             let sparse = SparseInterference::new(&problem, threshold);
             for allocator in allocators {
@@ -143,8 +139,8 @@ pub fn finish_power(
         PowerModelRecord { training: training.clone(), features, output, sum_rate_percent: 0.0 };
     let policies = [PowerPolicy::new(record.clone(), parameters.clone())?];
     let seed = VALIDATION_SEED ^ training.seed;
-    let results = power_over_sizes(networks, &policies, &[size], VALIDATION_SAMPLES, seed, &Silent)
-        .map_err(|error| ModelError::Content(error.to_string()))?;
+    let trials = Trials::new(vec![size], VALIDATION_SAMPLES, seed);
+    let results = power_over_sizes(networks, &policies, &trials, &Silent)?;
     record.sum_rate_percent = results[0].policies[0].sum_rate_percent;
     Ok(PowerPolicy::new(record, parameters)?)
 }

@@ -125,19 +125,18 @@ impl Model for PowerPolicy {
         trials: &Trials,
         observer: &dyn Observer,
     ) -> Result<Page, Error> {
-        let Trials { sizes, samples, seed } = trials;
         trials.check()?;
-        observer.begin("networks", samples * sizes.len() as u64);
+        observer.begin("networks", trials.count());
         let networks = self.record().training.networks();
         let policies = std::slice::from_ref(self);
-        let results = power_over_sizes(networks, policies, sizes, *samples, *seed, observer)?;
+        let results = power_over_sizes(networks, policies, trials, observer)?;
         observer.end();
         let evaluation = Evaluation {
             scenario: networks.scenario.name(),
             weights: networks.weights.map(WeightLaw::name),
             output: self.record().output.name(),
-            samples: *samples,
-            seed: *seed,
+            samples: trials.samples,
+            seed: trials.seed,
             sizes: results.iter().map(Size::new).collect(),
         };
         Page::new(&evaluation, evaluation.text())

@@ -1,10 +1,8 @@
 //! Evaluation of policies for separable costs on random instances, compared with the optimum and equal shares.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
-use crate::framework::{
-    Error, Observer, Silent, Stored as _, TrainError, Trials, check_amounts, over_instances,
-};
+use crate::framework::{Error, Observer, Silent, Stored as _, TrainError, Trials, check_amounts};
 use crate::invalid::Invalid;
 use crate::problems::separable::{
     EqualShares, Separable, SeparableAllocator, SeparableMetrics, SeparablePrice,
@@ -36,6 +34,7 @@ pub struct SeparableResult {
     pub infeasible: usize,
 }
 
+#[derive(Serialize, Deserialize)]
 struct Row {
     objective: f64,
     optimum: f64,
@@ -53,10 +52,8 @@ pub fn evaluate_separable(
 ) -> Result<Vec<SeparableResult>, Error> {
     let settings = &policy.record().training;
     let allocator = policy.allocator();
-    let found = over_instances(
-        &trials.sizes,
-        trials.samples,
-        |_| Ok::<_, Error>((SeparableSolver::default(), allocator.clone())),
+    let found = trials.measure(
+        |_| Ok((SeparableSolver::default(), allocator.clone())),
         |(solver, allocator), size, index| {
             let problem = settings.draw(policy.costs(), trials.seed, size, index)?;
             row(solver, allocator, &problem)
@@ -119,7 +116,7 @@ const VALIDATION_SEED: u64 = 0x5EA4_AB1E;
 pub(crate) fn validated(policy: &SeparablePrice) -> Result<SeparableMetrics, TrainError> {
     let SeparableSettings { train_k, samples, seed, .. } = &policy.record().training;
     let (sizes, samples) = (train_k.clone(), *samples as u64);
-    let trials = Trials { sizes, samples, seed: VALIDATION_SEED ^ seed };
+    let trials = Trials::new(sizes, samples, VALIDATION_SEED ^ seed);
     let found = evaluate_separable(policy, &trials, &Silent)
         .map_err(|error| Invalid::value("validation", error, "instances that have a solution"))?;
     let mean = |column: fn(&SeparableResult) -> f64| {

@@ -7,14 +7,15 @@ use crate::config::System;
 use crate::core::{About, Calibrated, FixedCell, Model, Page, Policy, Problem};
 use crate::framework::{
     CalibrationSettings, CellOptions, Error, ModelError, Observer, OptionSpec, OptionValue,
-    Options, Stored, Trials, Verb,
+    Options, Rows, Stored, Trials, Verb,
 };
 use crate::invalid::Invalid;
 use crate::problems::urllc::in_cells::{OwnCells, PriceCells, judge};
 use crate::problems::urllc::problem::{URLLC, UrllcProblem, no_check};
 use crate::problems::urllc::reports::{EvaluatedSize, Evaluation, Measured};
+use crate::problems::urllc::test_set::{CellDraw, CellResult, Meter, NoneServed};
 use crate::problems::urllc::{
-    CellPolicy, EqualPower, Judge, LearnedPolicy, PricePolicy, TestSet, calibrate,
+    CellPolicy, EqualPower, Judge, LearnedPolicy, PricePolicy, SizeResult, calibrate,
 };
 
 /// Heading of options that use a model in another cell.
@@ -47,40 +48,57 @@ fn evaluate(
     trials: &Trials,
     observer: &dyn Observer,
 ) -> Result<Page, Error> {
-    let Trials { sizes, samples, seed } = trials;
     trials.check()?;
-    let fading = judge.map(|judge| &judge.rule);
-    observer.begin("optimum, cells", samples * sizes.len() as u64);
-    let set = TestSet::draw_under(system, fading, sizes, *samples, *seed, observer)?;
-    let served = set.served();
-    // If nothing can be measured, the message says what is missing.
-    if served.iter().all(|count| *count == 0) {
-        set.check_served().map_err(|why| {
-            let expected = format!("a size that the budget can serve: {why}");
-            Invalid::value("k", why.size, expected)
-        })?;
-    }
-    let cells: usize = served.iter().sum();
-    let set = set.without_unserved();
-    observer.begin("model, cells", cells as u64);
-    let results = set.evaluate_coded(&policy.allocator(), epsilon_d, observer)?;
-    observer.begin("equal power, cells", cells as u64);
-    let equal = set.evaluate(&EqualPower::default(), observer)?;
-    observer.end();
-    let mut found = results.iter().zip(&equal);
-    let all = usize::try_from(*samples).unwrap_or(usize::MAX);
-    let rows = sizes.iter().zip(served).map(|(&k, count)| EvaluatedSize {
-        k,
-        found: if count == 0 {
-            None
-        } else {
-            found.next().map(|(one, equal)| Measured::new(one, equal, epsilon_d.is_some()))
+    let draw = CellDraw::new(system, judge.map(|judge| &judge.rule))?;
+    let (model, equal) = (policy.allocator(), EqualPower::default());
+    observer.begin("cells", trials.count());
+    let found: Vec<Rows<Measurement>> = trials.measure(
+        |_| {
+            let meters = [Meter::new(&model, epsilon_d)?, Meter::new(&equal, None)?];
+            Ok((draw.solver.clone(), meters))
         },
-        infeasible: all - count,
+        |(solver, [model, equal]), size, index| {
+            Ok(Some(match draw.cell(solver, (trials.seed, size, index))? {
+                Err(why) => Err(why.required_power_w),
+                Ok((instance, optimum_mhz)) => {
+                    Ok((optimum_mhz, model.measure(&instance)?, equal.measure(&instance)?))
+                }
+            }))
+        },
+        observer,
+    )?;
+    observer.end();
+    // If nothing can be measured, the message says what is missing.
+    if let Some(first) = found.first()
+        && found.iter().flat_map(|found| &found.rows).all(Result::is_err)
+    {
+        let least = |least: f64, row: &Measurement| {
+            least.min(row.as_ref().err().copied().flatten().unwrap_or(f64::INFINITY))
+        };
+        let required_w = first.rows.iter().fold(f64::INFINITY, least);
+        let max_power_w = system.max_power_w();
+        let why = NoneServed { size: first.k, required_w, max_power_w };
+        let expected = format!("a size that the budget can serve: {why}");
+        return Err(Invalid::value("k", why.size, expected).into());
+    }
+    let rows = found.into_iter().map(|Rows { k, rows, .. }| {
+        let all = rows.len();
+        let served: Vec<_> = rows.into_iter().filter_map(Result::ok).collect();
+        let (optima, pairs): (Vec<f64>, Vec<_>) =
+            served.into_iter().map(|(optimum, model, equal)| (optimum, (model, equal))).unzip();
+        let (model, equal): (Vec<CellResult>, Vec<CellResult>) = pairs.into_iter().unzip();
+        let optimum_mhz = optima.iter().sum::<f64>() / optima.len().max(1) as f64;
+        let result = |rows: &[CellResult]| SizeResult::new(k, rows, optimum_mhz);
+        let found = (!optima.is_empty())
+            .then(|| Measured::new(&result(&model), &result(&equal), epsilon_d.is_some()));
+        EvaluatedSize { k, found, infeasible: all - optima.len() }
     });
     let rows = rows.collect();
     Evaluation::new(trials, policy.guarantee(), rows, epsilon_d).page()
 }
+
+/// Optimum in MHz and the results of the model and of equal power, or the power that the cell needs, W.
+type Measurement = Result<(f64, CellResult, CellResult), Option<f64>>;
 
 /// URLLC policy that can be saved as a model.
 trait CellModel: CellPolicy + Stored {

@@ -84,7 +84,7 @@ pub(crate) fn validation_set(
     train_k: &[usize],
     seed: u64,
 ) -> Result<TestSet, TrainError> {
-    let Trials { sizes, samples, seed } = Trials::validation(train_k, seed);
+    let Trials { sizes, samples, seed, .. } = Trials::validation(train_k, seed);
     let set = TestSet::draw_under(system, fading, &sizes, samples, seed, &Silent)?;
     set.check_served().map_err(|why| TrainError::Infeasible(why.to_string()))?;
     Ok(set)

@@ -7,8 +7,8 @@ use thiserror::Error;
 
 use crate::channel::FadingQuadrature;
 use crate::config::System;
-use crate::core::{Allocation, Instance, Policy};
-use crate::framework::{Error, Observer, Rows, Silent, over_instances};
+use crate::core::{Allocation, Instance, Policy, Problem};
+use crate::framework::{Error, Infeasibility, Observer, Rows, Silent, over_instances};
 use crate::invalid::Invalid;
 use crate::math::realization_rng;
 use crate::problems::urllc::{Urllc, UrllcAllocation, UrllcProblem, UrllcSolver};
@@ -87,41 +87,19 @@ impl TestSet {
         seed: u64,
         observer: &dyn Observer,
     ) -> Result<Self, Invalid> {
-        let state = |gains: &[f64]| -> Result<Urllc, Invalid> {
-            let problem = Urllc::uniform(system, gains.iter().copied())?;
-            Ok(match fading {
-                Some(fading) => problem.with_fading(fading),
-                None => problem,
-            })
-        };
-        let of_cells = UrllcProblem::in_cell(system);
-        let mut prepared = UrllcSolver::default();
-        for qos in state(&[1e-10])?.classes() {
-            prepared.table(qos);
-        }
+        let draw = CellDraw::new(system, fading)?;
         let drawn = over_instances(
             sizes,
             samples,
-            |_| Ok::<_, Invalid>(prepared.clone()),
-            |solver, size, index| {
-                let mut rng = realization_rng(seed, size, index);
-                let mut gain =
-                    || system.path_loss().gain(system.road().sample_distance_m(&mut rng));
-                let gains: Vec<f64> = (0..size).map(|_| gain()).collect();
-                let problem = state(&gains)?;
-                let solution = solver.solve(&problem);
-                if let Some(why) = solution.outcome.infeasible() {
-                    return Ok(Some(Err(why.required_power_w.unwrap_or(f64::INFINITY))));
-                }
-                let optimum_mhz = solution.allocation.total_bandwidth_hz() / 1e6;
-                let instance = Instance::of(&of_cells, size, problem);
-                Ok(Some(Ok((Arc::new(instance), optimum_mhz))))
-            },
+            |_| Ok::<_, Invalid>(draw.solver.clone()),
+            |solver, size, index| draw.cell(solver, (seed, size, index)).map(Some),
             observer,
         )?;
-        let cells = |found: Rows<Result<(Arc<Instance>, f64), f64>>| {
+        let cells = |found: Rows<Drawn>| {
             let required = found.rows.iter().filter_map(|row| row.as_ref().err());
-            let least_required_w = required.fold(f64::INFINITY, |least, &w| least.min(w));
+            let least_required_w = required.fold(f64::INFINITY, |least, w| {
+                least.min(w.required_power_w.unwrap_or(f64::INFINITY))
+            });
             let rows = found.rows.into_iter().filter_map(Result::ok).collect();
             let served = Rows { k: found.k, rows, infeasible: 0 };
             TestCells {
@@ -178,39 +156,121 @@ impl TestSet {
             let measured = over_instances(
                 &[cells.size],
                 cells.instances.len() as u64,
-                |_| -> Result<_, Error> {
-                    Ok((policy.fork().ok_or(Error::OtherProblem)?, Allocation::default()))
-                },
-                |(policy, allocation), _, index| {
+                |_| Meter::new(policy, epsilon_d),
+                |meter, _, index| {
                     #[allow(clippy::cast_possible_truncation)]
-                    let instance = &cells.instances[index as usize];
-                    allocation.reset(instance.about().amounts, instance.size());
-                    if !policy.allocate(instance, allocation)?.is_served() {
-                        return Ok(Some([0.0; 3]));
-                    }
-                    let problem: &Urllc = instance.formulation()?;
-                    let allocation = UrllcAllocation::of(allocation);
-                    let judged = problem.assess(&allocation)?;
-                    let as_coded = epsilon_d.map_or(judged.availability, |epsilon_d| {
-                        availability_as_coded(problem, &allocation, epsilon_d)
-                    });
-                    Ok(Some([judged.availability, as_coded, judged.total_bandwidth_hz / 1e6]))
+                    meter.measure(&cells.instances[index as usize]).map(Some)
                 },
                 observer,
             )?;
-            let results = measured.into_iter().next();
-            let results = results.unwrap_or(Rows { k: cells.size, rows: vec![], infeasible: 0 });
-            let total_bandwidth_mhz = results.mean(|result| result[2]);
-            Ok(SizeResult {
-                k: cells.size,
-                availability: results.mean(|result| result[0]),
-                availability_as_coded: results.mean(|result| result[1]),
-                total_bandwidth_mhz,
-                optimum_mhz: cells.optimum_mhz,
-                gap_percent: 100.0 * (total_bandwidth_mhz / cells.optimum_mhz - 1.0),
-            })
+            let rows = measured.into_iter().flat_map(|found| found.rows).collect::<Vec<_>>();
+            Ok(SizeResult::new(cells.size, &rows, cells.optimum_mhz))
         };
         self.sizes.iter().map(at_size).collect()
+    }
+}
+
+/// Availability, availability as coded, and total bandwidth in MHz of a policy in one cell.
+pub(super) type CellResult = [f64; 3];
+
+/// Cell with its exact optimum in MHz, or the reason why the power budget cannot serve it.
+pub(super) type Drawn = Result<(Arc<Instance>, f64), Infeasibility>;
+
+impl SizeResult {
+    /// Returns the means over cells of one size.
+    pub(super) fn new(k: usize, rows: &[CellResult], optimum_mhz: f64) -> Self {
+        let count = rows.len().max(1) as f64;
+        let mean = |column: usize| rows.iter().map(|row| row[column]).sum::<f64>() / count;
+        let total_bandwidth_mhz = mean(2);
+        Self {
+            k,
+            availability: mean(0),
+            availability_as_coded: mean(1),
+            total_bandwidth_mhz,
+            optimum_mhz,
+            gap_percent: 100.0 * (total_bandwidth_mhz / optimum_mhz - 1.0),
+        }
+    }
+}
+
+/// Draws random cells and solves them exactly.
+pub(super) struct CellDraw<'a> {
+    system: &'a System,
+    fading: Option<&'a Arc<FadingQuadrature>>,
+    problem: Arc<dyn Problem>,
+    /// Solver with the tables of the cells.
+    pub(super) solver: UrllcSolver,
+}
+
+impl<'a> CellDraw<'a> {
+    pub(super) fn new(
+        system: &'a System,
+        fading: Option<&'a Arc<FadingQuadrature>>,
+    ) -> Result<Self, Invalid> {
+        let (problem, solver) = (UrllcProblem::in_cell(system), UrllcSolver::default());
+        let mut draw = Self { system, fading, problem, solver };
+        for qos in draw.state(&[1e-10])?.classes() {
+            draw.solver.table(qos);
+        }
+        Ok(draw)
+    }
+
+    fn state(&self, gains: &[f64]) -> Result<Urllc, Invalid> {
+        let problem = Urllc::uniform(self.system, gains.iter().copied())?;
+        Ok(match self.fading {
+            Some(fading) => problem.with_fading(fading),
+            None => problem,
+        })
+    }
+
+    /// Draws the cell with this seed, number of users and index, and solves it with a copy of the solver.
+    pub(super) fn cell(
+        &self,
+        solver: &mut UrllcSolver,
+        (seed, size, index): (u64, usize, u64),
+    ) -> Result<Drawn, Invalid> {
+        let mut rng = realization_rng(seed, size, index);
+        let (road, path_loss) = (self.system.road(), self.system.path_loss());
+        let gains: Vec<f64> =
+            (0..size).map(|_| path_loss.gain(road.sample_distance_m(&mut rng))).collect();
+        let problem = self.state(&gains)?;
+        let solution = solver.solve(&problem);
+        if let Some(why) = solution.outcome.infeasible() {
+            return Ok(Err(why.clone()));
+        }
+        let optimum_mhz = solution.allocation.total_bandwidth_hz() / 1e6;
+        Ok(Ok((Arc::new(Instance::of(&self.problem, size, problem)), optimum_mhz)))
+    }
+}
+
+/// Measures a policy in one cell after the other.
+pub(super) struct Meter {
+    policy: Box<dyn Policy>,
+    allocation: Allocation,
+    epsilon_d: Option<f64>,
+}
+
+impl Meter {
+    /// Creates a meter for a copy of a policy; see [`TestSet::evaluate_coded`].
+    pub(super) fn new(policy: &dyn Policy, epsilon_d: Option<f64>) -> Result<Self, Error> {
+        let policy = policy.fork().ok_or(Error::OtherProblem)?;
+        Ok(Self { policy, allocation: Allocation::default(), epsilon_d })
+    }
+
+    /// Measures the policy in a cell. If the policy rejects the cell, none of its users is served.
+    pub(super) fn measure(&mut self, instance: &Instance) -> Result<CellResult, Error> {
+        let allocation = &mut self.allocation;
+        allocation.reset(instance.about().amounts, instance.size());
+        if !self.policy.allocate(instance, allocation)?.is_served() {
+            return Ok([0.0; 3]);
+        }
+        let problem: &Urllc = instance.formulation()?;
+        let allocation = UrllcAllocation::of(allocation);
+        let judged = problem.assess(&allocation)?;
+        let as_coded = self.epsilon_d.map_or(judged.availability, |epsilon_d| {
+            availability_as_coded(problem, &allocation, epsilon_d)
+        });
+        Ok([judged.availability, as_coded, judged.total_bandwidth_hz / 1e6])
     }
 }
 

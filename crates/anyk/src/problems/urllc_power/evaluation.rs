@@ -1,13 +1,11 @@
 //! Evaluation of policies for a fixed band, compared with the exact optimum and with equal bandwidths on the same
 //! cells.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::channel::sample_distances_m;
 use crate::config::System;
-use crate::framework::{
-    Error, Observer, Rows, Silent, Stored as _, TrainError, Trials, over_instances,
-};
+use crate::framework::{Error, Observer, Rows, Silent, Stored as _, TrainError, Trials};
 use crate::problems::urllc::{ModelMetrics, UrllcAllocation};
 use crate::problems::urllc_power::problem::USER_BAND_HZ;
 use crate::problems::urllc_power::{
@@ -52,6 +50,7 @@ pub struct BandTrials<'a> {
     pub band_hz: &'a (dyn Fn(usize) -> f64 + Sync),
 }
 
+#[derive(Serialize, Deserialize)]
 struct Row {
     availability: f64,
     kept: bool,
@@ -67,18 +66,16 @@ pub fn evaluate_band(
     trials: &BandTrials<'_>,
     observer: &dyn Observer,
 ) -> Result<Vec<BandResult>, Error> {
-    let BandTrials { system, trials: Trials { sizes, samples, seed }, band_hz } = *trials;
+    let BandTrials { system, trials, band_hz } = *trials;
     let mut solver = BandSolver::default();
     solver.table(&system.qos(system.service())?);
-    let measured = over_instances(
-        sizes,
-        *samples,
+    let measured = trials.measure(
         |_| {
             let (equal, answer) = (EqualBand::default(), UrllcAllocation::default());
-            Ok::<_, Error>((allocator.clone(), solver.clone(), equal, answer))
+            Ok((allocator.clone(), solver.clone(), equal, answer))
         },
         |(allocator, solver, equal, answer), size, index| {
-            let distances = sample_distances_m(&system.road(), *seed, size, index);
+            let distances = sample_distances_m(&system.road(), trials.seed, size, index);
             let gains = distances.into_iter().map(|d| system.path_loss().gain(d));
             let problem = UrllcPower::uniform(system, gains, band_hz(size))?;
             let optimum = solver.solve(&problem);
