@@ -15,7 +15,7 @@ use clap_complete::Shell;
 
 use crate::arguments::{model_options, with_options};
 use crate::failure::EXIT_CODES;
-use crate::values::{Listed, seconds, seeds, size, sizes, whole};
+use crate::values::{Listed, Shard, seconds, seeds, shard, size, sizes, whole};
 
 /// Builds the command line of `anyk`.
 pub(crate) fn command() -> Command {
@@ -52,6 +52,7 @@ pub(crate) fn command() -> Command {
             sample.subcommand(fading()),
             sweep(),
             reproduce(),
+            merge(),
             config(),
             bench(),
             completions(),
@@ -150,7 +151,7 @@ pub(crate) struct SolveArgs {
     #[arg(long, conflicts_with = "format", display_order = 891)]
     pub(crate) json: bool,
     /// Stop at the first instance that fails instead of reporting it and continuing
-    #[arg(long, display_order = 892, hide_short_help = true)]
+    #[arg(long, display_order = 892, hide_short_help = true, conflicts_with = "shard")]
     pub(crate) fail_fast: bool,
     /// Output file [default: standard output]
     #[arg(long, value_name = "FILE", display_order = 899)]
@@ -158,6 +159,19 @@ pub(crate) struct SolveArgs {
     /// Overwrite the output file if it exists
     #[arg(long, requires = "out", display_order = 900)]
     pub(crate) force: bool,
+    #[command(flatten)]
+    pub(crate) shard: ShardArgs,
+}
+
+/// Flag of commands that can be split among processes or machines.
+#[derive(Debug, Default, Args)]
+pub(crate) struct ShardArgs {
+    /// Compute only shard I of N, such as 2/4, and write it to the folder --out
+    ///
+    /// Run each shard, on any machine with the same files, then print the result with `anyk merge`. A finished shard
+    /// is not computed again, and an interrupted one continues.
+    #[arg(long, value_name = "I/N", requires = "out", value_parser = shard, display_order = 895, hide_short_help = true)]
+    pub(crate) shard: Option<Shard>,
 }
 
 impl SolveArgs {
@@ -203,6 +217,9 @@ pub(crate) struct TrainArgs {
     /// AnyK keeps finished models: after an interruption, run the same command again to train the others.
     #[arg(long, value_name = "SEED,…", conflicts_with = "seed", value_parser = seeds)]
     pub(crate) seeds: Option<Listed<u64>>,
+    /// Train only the seeds of shard I of N, such as 2/4; --out is then a folder
+    #[arg(long, value_name = "I/N", requires = "seeds", value_parser = shard, display_order = 895, hide_short_help = true)]
+    pub(crate) shard: Option<Shard>,
 }
 
 /// Flags of `sample`.
@@ -368,6 +385,17 @@ pub(crate) struct EvaluateArgs {
     /// Print one JSON object instead of a table
     #[arg(long, display_order = 901)]
     pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) shard: ShardArgs,
+    /// Folder for the results of --shard
+    #[arg(
+        long,
+        value_name = "DIR",
+        requires = "shard",
+        display_order = 896,
+        hide_short_help = true
+    )]
+    pub(crate) out: Option<PathBuf>,
 }
 
 fn problems() -> PossibleValuesParser {
@@ -502,7 +530,7 @@ pub(crate) struct DiagnoseArgs {
     #[arg(
         long = "samples",
         value_name = "FILE",
-        conflicts_with_all = ["k", "users", "quantity"]
+        conflicts_with_all = ["k", "users", "quantity", "shard"]
     )]
     pub(crate) rows: Option<String>,
     /// Output of the model to diagnose [default: power]
@@ -532,6 +560,8 @@ pub(crate) struct DiagnoseArgs {
     /// Overwrite files that AnyK did not write, or that were changed afterwards
     #[arg(long, requires = "out")]
     pub(crate) force: bool,
+    #[command(flatten)]
+    pub(crate) shard: ShardArgs,
 }
 
 fn policies() -> PossibleValuesParser {
@@ -586,6 +616,8 @@ pub(crate) struct ReproduceArgs {
     /// Overwrite files that AnyK did not write, or that were changed afterwards
     #[arg(long)]
     pub(crate) force: bool,
+    #[command(flatten)]
+    pub(crate) shard: ShardArgs,
 }
 
 fn studies() -> PossibleValuesParser {
@@ -613,6 +645,28 @@ fn sweep() -> Command {
 pub(crate) struct SweepArgs {
     #[command(flatten)]
     pub(crate) cells: CellsArgs,
+}
+
+fn merge() -> Command {
+    page(
+        MergeArgs::augment_args(Command::new("merge")),
+        "Print the result of a run from the parts of all its shards",
+        &["merge parts"],
+        "A run with --shard I/N computes one of N shards and writes its results to a folder. Once the folder has the \
+         parts of all shards, this command prints what the run prints without --shard, apart from measured times, which \
+         it leaves out. It names each part that is missing, damaged or from another run.",
+    )
+}
+
+/// Flags of `merge`.
+#[derive(Debug, Args)]
+pub(crate) struct MergeArgs {
+    /// Folder with the parts, given by --out to each shard
+    #[arg(value_name = "DIR")]
+    pub(crate) dir: PathBuf,
+    /// Print JSON instead of text
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 fn config() -> Command {

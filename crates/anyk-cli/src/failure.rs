@@ -11,6 +11,7 @@ use anyk::Invalid;
 use anyk::exchange::{InputError, NotFinite};
 use anyk::framework::{CellOptions, Error, ErrorKind, ModelError, TrainError};
 use clap::error::{ContextKind, ContextValue, ErrorKind as ClapErrorKind};
+use serde::{Deserialize, Serialize};
 
 use crate::cli;
 use crate::output;
@@ -90,8 +91,29 @@ pub(crate) const INTERRUPTED: u8 = 130;
 pub(crate) enum Failure {
     /// Error of the library, with its message.
     Error(Error),
+    /// Error that is known only by its message, because it occurred in another thread or in a shard.
+    Fault(Fault),
     /// The reader of standard output has exited, so no message is printed.
     PipeClosed,
+}
+
+/// Message and exit code of an error.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct Fault {
+    pub(crate) message: String,
+    exit: u8,
+}
+
+impl Fault {
+    pub(crate) fn of(error: &Error) -> Self {
+        let exit = match error.kind() {
+            ErrorKind::Machine => 1,
+            ErrorKind::Input => 2,
+            ErrorKind::Infeasible => INFEASIBLE,
+            ErrorKind::Interrupted => INTERRUPTED,
+        };
+        Self { message: message(error), exit }
+    }
 }
 
 impl Failure {
@@ -107,17 +129,18 @@ impl Failure {
 
     /// Prints the error message after the prefix `work`, which names one of several tasks, and returns the exit code.
     pub(crate) fn report_of(self, work: &str) -> ExitCode {
-        let error = match self {
+        let Fault { message, exit } = match self {
             Self::PipeClosed => return ExitCode::SUCCESS,
-            Self::Error(error) => error,
+            // The shard has no result to print; another command merges the shards.
+            Self::Error(error @ Error::PartOfRun { .. }) => {
+                output::note(&format!("{work}{error}"));
+                return ExitCode::SUCCESS;
+            }
+            Self::Error(error) => Fault::of(&error),
+            Self::Fault(fault) => fault,
         };
-        output::note(&format!("error: {work}{}", message(&error)));
-        ExitCode::from(match error.kind() {
-            ErrorKind::Machine => 1,
-            ErrorKind::Input => 2,
-            ErrorKind::Infeasible => INFEASIBLE,
-            ErrorKind::Interrupted => INTERRUPTED,
-        })
+        output::note(&format!("error: {work}{message}"));
+        ExitCode::from(exit)
     }
 
     /// Returns whether the command was interrupted.

@@ -30,6 +30,7 @@ pub(crate) fn inputs() -> Vec<(&'static str, String)> {
         ("rows", "--samples"),
         ("model", "MODEL"),
         ("policies", "POLICY"),
+        ("dir", "DIR"),
     ];
     let of_commands = of_commands.map(|(id, shown)| (id, shown.to_owned()));
     let of_problems = file_options().into_iter().map(|name| (name, format!("--{name}")));
@@ -69,6 +70,11 @@ impl Outputs {
             inputs: inputs().into_iter().flat_map(named).collect(),
             force: matches!(matches.try_get_one("force"), Ok(Some(true))),
         }
+    }
+
+    /// Returns the paths of the inputs.
+    pub(crate) fn inputs(&self) -> impl Iterator<Item = &Path> {
+        self.inputs.iter().map(|(_, path)| path.as_path())
     }
 
     /// Checks, before any work, that all output files of the command can be written.

@@ -32,6 +32,28 @@ pub(crate) fn size(text: &str) -> Result<usize, NotWhole> {
     size.ok_or(NotWhole { what: " of users", least: 1, most: most as u64 })
 }
 
+/// Shard of a run, from 1.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Shard {
+    pub(crate) number: u64,
+    pub(crate) of: u64,
+}
+
+/// Maximum number of shards of a run.
+const MOST_SHARDS: u64 = 100_000;
+
+/// Parses a shard such as `2/4`.
+pub(crate) fn shard(text: &str) -> Result<Shard, String> {
+    let numbers = text.split_once('/').and_then(|(number, of)| {
+        Some(Shard { number: number.trim().parse().ok()?, of: of.trim().parse().ok()? })
+    });
+    let is_valid =
+        |shard: &Shard| (1..=shard.of).contains(&shard.number) && shard.of <= MOST_SHARDS;
+    let expected =
+        || format!("expected i/n with i from 1 to n, such as 2/4, and n up to {MOST_SHARDS}");
+    numbers.filter(is_valid).ok_or_else(expected)
+}
+
 /// Numbers from one list in an argument.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Listed<T>(pub(crate) Vec<T>);

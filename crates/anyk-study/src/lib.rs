@@ -89,5 +89,10 @@ pub(crate) use timing::{
 
 /// Fingerprints of the sources of the library and of the studies: 32 hexadecimal digits. Each cached result contains
 /// them, so a result is measured again if the sources change.
+/// Returns the fingerprints of the sources of the library and the studies.
+pub fn sources() -> &'static str {
+    &SOURCES
+}
+
 static SOURCES: LazyLock<String> =
     LazyLock::new(|| format!("{}{}", anyk::SOURCES, env!("ANYK_SOURCES")));

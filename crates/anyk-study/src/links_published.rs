@@ -7,7 +7,7 @@ use rayon::prelude::*;
 use crate::power_control::{FULL_POWER, full_power_percent};
 use crate::{Lab, TEST_SEED, median_seconds};
 use anyk::channel::D2dField;
-use anyk::framework::{Claim, Counted, Error, Holds, Stored, Table, Value};
+use anyk::framework::{Claim, Counted, Error, Holds, Stored, Table, Trials, Value};
 use anyk::problems::interference::{
     PASSES, PowerOutput, PowerPolicy, PowerSizeResult, Scenario, SparseInterference, Wmmse,
     WmmseSettings, power_over_sizes,

@@ -8,7 +8,9 @@ use crate::shown::with_range;
 use crate::verdict::{Trend, covering, runs_words};
 use crate::{Effort, Lab, TEST_SEED};
 use anyk::channel::D2dField;
-use anyk::framework::{Chart, Claim, Claimant, Counted, Error, Series, Stored, Table, Value};
+use anyk::framework::{
+    Chart, Claim, Claimant, Counted, Error, Series, Stored, Table, Trials, Value,
+};
 use anyk::math::worst_but;
 use anyk::network::{Aggregator, EdgeGnn};
 use anyk::problems::interference::{

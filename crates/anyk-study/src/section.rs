@@ -12,7 +12,7 @@ use thiserror::Error;
 use crate::SOURCES;
 use crate::{Effort, Lab, STUDIES, Study};
 use anyk::exchange::{fingerprint, read_plain_file, to_json};
-use anyk::framework::{Chart, Picture, Series, Table};
+use anyk::framework::{Chart, Picture, Series, Table, Value};
 
 /// Subfolder of the results folder that contains the files.
 const FOLDER: &str = "sections";
@@ -129,6 +129,29 @@ impl Section {
 
     /// Returns the content of the file: the section as JSON, with a fingerprint of that JSON.
     pub fn to_bytes(&self) -> io::Result<Vec<u8>> {
+        let text = to_json(&self.storable())?;
+        let print = fingerprint(&text);
+        Ok(format!("{{\"fingerprint\":\"{print:016x}\",\"section\":{text}}}").into_bytes())
+    }
+
+    /// Returns the section without measured times, which differ between machines.
+    #[must_use]
+    pub fn without_times(mut self) -> Self {
+        const UNITS: [&str; 4] = ["s", "ms", "µs", "times faster"];
+        for table in &mut self.tables {
+            for (place, head) in table.columns.iter().enumerate() {
+                if UNITS.contains(&&*head.unit) || UNITS.contains(&&*head.head) {
+                    let cells = table.rows.iter_mut().filter_map(|row| row.get_mut(place));
+                    cells.for_each(|cell| *cell = Value::Empty);
+                }
+            }
+        }
+        self
+    }
+
+    /// Returns the section as JSON can store it.
+    #[must_use]
+    pub fn storable(&self) -> Self {
         // JSON cannot contain NaN or infinity, which no axis shows.
         let shown = |table: &Table| Table {
             chart: table.chart.as_ref().map(finite),
@@ -139,10 +162,7 @@ impl Section {
                 .collect(),
             ..table.clone()
         };
-        let section = Self { tables: self.tables.iter().map(shown).collect(), ..self.clone() };
-        let text = to_json(&section)?;
-        let print = fingerprint(&text);
-        Ok(format!("{{\"fingerprint\":\"{print:016x}\",\"section\":{text}}}").into_bytes())
+        Self { tables: self.tables.iter().map(shown).collect(), ..self.clone() }
     }
 
     /// Reads the section file of a study.

@@ -5,7 +5,7 @@ use crate::lab::SELECTION_SEED;
 use crate::tables::{COUNTS, LARGEST};
 use crate::verdict::{all_hold, all_of, listed, pointer};
 use crate::{Count, Entry, EntryResult, Lab, Outer, PAPER_SMALL_K};
-use anyk::framework::{Chart, Claim, Error, Holds, Series, Table, Value};
+use anyk::framework::{Chart, Claim, Error, Series, Table, Value};
 use anyk::row;
 
 /// Sample counts that are tried: in a trial, by default, and with full effort.

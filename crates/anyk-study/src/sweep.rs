@@ -20,7 +20,7 @@ struct Sweep {
 /// Solves random cells of each size exactly, and computes equal power with exact bandwidths on the same cells.
 pub fn sweep(system: &System, trials: &Trials, observer: &dyn Observer) -> Result<Page, Error> {
     trials.check()?;
-    let &Trials { ref sizes, samples, seed } = trials;
+    let &Trials { ref sizes, samples, seed, .. } = trials;
     observer.begin("cells solved", samples * sizes.len() as u64);
     let sizes = optimum_over_sizes(system, sizes, samples, seed, observer)?;
     observer.end();

@@ -5,17 +5,15 @@ use std::io::{self, IsTerminal as _, Read, Write};
 use std::process::ExitCode;
 
 use anyk::Invalid;
-use anyk::core::{
-    Answer, Answering, Answers, Rows, Standing, Summary, Verdict, in_order, plain_json,
-};
-use anyk::exchange::{Documents, Input, NewFile, name_of, write_json};
-use anyk::framework::Error;
+use anyk::core::{Answer, Answering, Answers, Rows, Standing, Summary, in_order, plain_json};
+use anyk::exchange::{Documents, Input, NewFile, name_of, to_json};
+use anyk::framework::{Error, Share};
 use anyk::limits::MOST_CSV_COLUMNS;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use crate::cli::SolveArgs;
-use crate::failure::{Failure, INFEASIBLE, message};
+use crate::failure::{Failure, Fault, INFEASIBLE, message};
 use crate::files;
 use crate::output;
 use crate::printable::{printable, printable_cell};
@@ -32,27 +30,28 @@ enum Format {
 }
 
 /// Output for one instance.
-enum Part {
-    /// Text or a line of JSON, and whether every user is served.
-    Text {
-        name: Option<String>,
-        text: Vec<u8>,
-        served: bool,
-        verdict: Option<Verdict>,
-        warning: Option<String>,
-    },
-    Rows {
-        rows: Rows,
-        served: bool,
-        warning: Option<String>,
-    },
-    /// Error, name of the cell, and the JSON line that reports the error.
-    Refused {
-        error: Error,
-        name: Option<String>,
-        line: Vec<u8>,
-    },
+#[derive(Serialize, Deserialize)]
+struct Part {
+    /// Name of the cell.
+    name: Option<String>,
+    content: Content,
+    /// Verdict of `assess`, or an instance without an answer.
+    summary: Option<Summary>,
+    warning: Option<String>,
 }
+
+#[derive(Serialize, Deserialize)]
+enum Content {
+    /// Table, or a line of JSON, and whether every user is served.
+    Text(String, bool),
+    /// Rows of a CSV table, and whether every user is served.
+    Rows(Rows, bool),
+    /// Error, and the line of JSON that reports it.
+    Refused(Fault, String),
+}
+
+/// Unit that holds the number of units in the input; each shard has its own.
+const END: u64 = 1 << 62;
 
 /// Returns whether an input is a stream: a program that waits for an answer before it sends the next instance writes
 /// to a pipe.
@@ -68,23 +67,15 @@ pub(super) fn prepare(args: &SolveArgs, answering: &mut Answering) {
     }
 }
 
-/// Answers all instances of an input. The exit code says whether every instance was answered and every user is served.
-pub(super) fn run(args: &SolveArgs, answering: &Answering) -> Result<ExitCode, Failure> {
-    through(args, || answering.fork(), Answering::answer)
-}
-
-/// Answers all instances of an input with workers from `make`; `answer` turns a document into answers.
-pub(super) fn through<W: Send>(
+/// Answers all instances of an input with workers from `make`; `answer` turns a document into the answers to its units
+/// of work. The exit code says whether every instance was answered and every user is served.
+pub(super) fn run<W: Send>(
     args: &SolveArgs,
+    share: &Share,
     make: impl Fn() -> Result<W, Error> + Sync,
-    answer: impl Fn(&mut W, Input<'_>) -> Answers + Sync,
+    answer: impl Fn(&mut W, Input<'_>) -> (Vec<(u64, Answers)>, u64) + Sync,
 ) -> Result<ExitCode, Failure> {
-    let format = match args.format.as_deref() {
-        Some("json") => Format::Json,
-        Some("csv") => Format::Csv,
-        _ if args.json => Format::Json,
-        _ => Format::Table,
-    };
+    let format = format(args);
     let input = args.input();
     let name = files::name(input);
     let unread = |source| Error::Read { path: name.into(), source };
@@ -93,14 +84,34 @@ pub(super) fn through<W: Send>(
     } else {
         Box::new(File::open(input).map_err(unread)?)
     };
+    let work = |worker: &mut W, input: Input<'_>| -> (Vec<(u64, Vec<Part>)>, u64) {
+        let told = |answer: Result<Answer, Error>| Part::of(answer, format, input);
+        let (answers, end) = answer(worker, input);
+        let told =
+            |(unit, answers): (u64, Answers)| (unit, answers.into_iter().map(told).collect());
+        (answers.into_iter().map(told).collect(), end)
+    };
+    if share.is_part() {
+        let mut all = 0;
+        in_order(Documents::new(reader), name, make, work, |done| {
+            for (units, end) in done {
+                all = end.max(all);
+                units.iter().try_for_each(|(unit, parts)| share.keep(*unit, parts))?;
+            }
+            Ok(true)
+        })?;
+        let end = END + share.slice().first;
+        if share.known::<u64>(end)?.is_none() {
+            share.keep(end, &all)?;
+        }
+        share.complete()?;
+        return Ok(ExitCode::SUCCESS);
+    }
     let mut sink = Sink::new(args, format, is_stream(input))?;
     let mut failure = None;
-    let work = |worker: &mut W, input: Input<'_>| -> Vec<Part> {
-        let told = |answer: Result<Answer, Error>| part(answer, format, input);
-        answer(worker, input).into_iter().map(told).collect()
-    };
     in_order(Documents::new(reader), name, make, work, |done| {
-        match sink.write(done.into_iter().flatten().collect(), args.fail_fast) {
+        let units = done.into_iter().flat_map(|(units, _)| units);
+        match sink.write(units.flat_map(|(_, parts)| parts).collect(), args.fail_fast) {
             Ok(()) => Ok(true),
             Err(why) => {
                 failure = Some(why);
@@ -118,9 +129,74 @@ pub(super) fn through<W: Send>(
     }
 }
 
-/// Formats an answer.
-fn part(answer: Result<Answer, Error>, format: Format, input: Input<'_>) -> Part {
-    let refused = |error: Error| {
+/// Prints the answers from the parts of all shards, as one run would.
+pub(super) fn merged(args: &SolveArgs, share: &Share) -> Result<ExitCode, Failure> {
+    /// Number of units in memory at a time.
+    const AT_ONCE: u64 = 64;
+    let different = || {
+        Error::Other(
+            "the shards read different inputs; compute them again from the same input".into(),
+        )
+    };
+    let all: u64 = share.known(END)?.ok_or_else(different)?;
+    for shard in 1..share.slice().step {
+        if share.known(END + shard)? != Some(all) {
+            return Err(different().into());
+        }
+    }
+    let mut sink = Sink::new(args, format(args), false)?;
+    for first in (0..all).step_by(AT_ONCE as usize) {
+        let units = first..all.min(first + AT_ONCE);
+        let parts = units.map(|unit| share.known::<Vec<Part>>(unit)?.ok_or_else(different));
+        let parts = parts.collect::<Result<Vec<Vec<Part>>, Error>>()?;
+        sink.write(parts.into_iter().flatten().collect(), false)?;
+    }
+    sink.finish()
+}
+
+fn format(args: &SolveArgs) -> Format {
+    match args.format.as_deref() {
+        Some("json") => Format::Json,
+        Some("csv") => Format::Csv,
+        _ if args.json => Format::Json,
+        _ => Format::Table,
+    }
+}
+
+impl Part {
+    /// Formats an answer.
+    fn of(answer: Result<Answer, Error>, format: Format, input: Input<'_>) -> Self {
+        match answer.and_then(|answer| Self::answered(&answer, format)) {
+            Ok(part) => part,
+            Err(error) => Self::refused(error, format, input),
+        }
+    }
+
+    fn answered(answer: &Answer, format: Format) -> Result<Self, Error> {
+        let served = answer.is_served();
+        let summary = answer.verdict().map(|verdict| {
+            let mut summary = Summary::default();
+            summary.add(verdict);
+            summary
+        });
+        let content = match format {
+            Format::Json => Content::Text(answer.json()? + "\n", served),
+            Format::Table => {
+                let mut text = Vec::new();
+                output::text(&mut text, &answer.text()).map_err(|failure| match failure {
+                    Failure::Error(error) => error,
+                    _ => Error::Interrupted,
+                })?;
+                Content::Text(String::from_utf8_lossy(&text).into_owned(), served)
+            }
+            Format::Csv => Content::Rows(answer.rows(), served),
+        };
+        let summary = summary.filter(|_| format != Format::Csv);
+        let warning = answer.warning().map(str::to_owned);
+        Ok(Self { name: answer.cell(), content, summary, warning })
+    }
+
+    fn refused(error: Error, format: Format, input: Input<'_>) -> Self {
         let cell = error.cell();
         let name = cell
             .and_then(|cell| RawValue::from_string(cell.name.clone()).ok())
@@ -128,38 +204,19 @@ fn part(answer: Result<Answer, Error>, format: Format, input: Input<'_>) -> Part
         let at = cell.map_or(input.lines as u64 + 1, |cell| cell.line);
         let line = match format {
             Format::Json => refusal(&error, name.as_deref(), at),
-            _ => Vec::new(),
+            _ => String::new(),
         };
-        Part::Refused { error, name: name.map(|name| plain_json(name.get())), line }
-    };
-    let written = |answer: &Answer| -> Result<Part, Error> {
-        let (name, served) = (answer.cell(), answer.is_served());
-        // Leave out the list of missed users, which grows with the cell.
-        let brief = |verdict: &Verdict| Verdict { missed: Vec::new(), ..verdict.clone() };
-        let verdict = answer.verdict().map(brief);
-        let warning = answer.warning().map(str::to_owned);
-        Ok(match format {
-            Format::Json => {
-                let text = (answer.json()? + "\n").into_bytes();
-                Part::Text { name, text, served, verdict, warning }
-            }
-            Format::Table => {
-                let mut text = Vec::new();
-                output::text(&mut text, &answer.text()).map_err(|failure| match failure {
-                    Failure::Error(error) => error,
-                    Failure::PipeClosed => Error::Interrupted,
-                })?;
-                Part::Text { name, text, served, verdict, warning }
-            }
-            Format::Csv => Part::Rows { rows: answer.rows(), served, warning },
-        })
-    };
-    answer.and_then(|answer| written(&answer)).unwrap_or_else(refused)
+        let mut summary = Summary::default();
+        summary.fail(&error);
+        let name = name.map(|name| plain_json(name.get()));
+        let content = Content::Refused(Fault::of(&error), line);
+        Self { name, content, summary: Some(summary), warning: None }
+    }
 }
 
 /// Formats the JSON line of an instance without an answer: the error, the line number and, if known, the name of the
 /// cell.
-fn refusal(error: &Error, cell: Option<&RawValue>, line: u64) -> Vec<u8> {
+fn refusal(error: &Error, cell: Option<&RawValue>, line: u64) -> String {
     #[derive(Serialize)]
     struct Line<'a> {
         #[serde(skip_serializing_if = "Option::is_none")]
@@ -168,11 +225,8 @@ fn refusal(error: &Error, cell: Option<&RawValue>, line: u64) -> Vec<u8> {
         error: String,
     }
     let line = Line { cell, line, error: message(error) };
-    let mut text = Vec::new();
     // Writing to memory cannot fail.
-    let _ = write_json(&mut text, &line);
-    text.push(b'\n');
-    text
+    to_json(&line).unwrap_or_default() + "\n"
 }
 
 // Serde passes a reference.
@@ -267,34 +321,33 @@ impl<'a> Sink<'a> {
         self.together |= parts.len() > 1;
         for part in parts {
             self.count += 1;
-            match part {
-                Part::Text { name, text, served, verdict, warning } => {
-                    self.warn(warning);
+            let Part { name, content, summary, warning } = part;
+            self.warn(warning);
+            if let Some(summary) = &summary {
+                self.summary.merge(summary);
+            }
+            match content {
+                Content::Text(text, served) => {
                     self.unserved += usize::from(!served);
-                    if let Some(verdict) = &verdict {
-                        self.summary.add(verdict);
-                    }
-                    self.text(name, text)?;
+                    self.text(name, text.into_bytes())?;
                 }
-                Part::Rows { rows, served, warning } => {
-                    self.warn(warning);
+                Content::Rows(rows, served) => {
                     self.unserved += usize::from(!served);
                     self.rows(&rows)?;
                 }
-                Part::Refused { error, .. } if fail_fast => return Err(error.into()),
-                Part::Refused { error, name, line } => {
-                    self.summary.fail(&error);
-                    self.put(&line)?;
+                Content::Refused(fault, _) if fail_fast => return Err(Failure::Fault(fault)),
+                Content::Refused(fault, line) => {
+                    self.put(line.as_bytes())?;
                     if self.format == Format::Csv {
                         let cell = name.unwrap_or_else(|| self.count.to_string());
-                        self.waiting.push((cell, format!("error: {}", message(&error))));
+                        self.waiting.push((cell, format!("error: {}", fault.message)));
                         self.write_waiting()?;
                     }
                     self.refused += 1;
                     let first = self.refused == 1;
                     // Later errors are only in their lines of JSON; the first is always printed.
                     if first || self.format != Format::Json && self.refused <= MOST_TOLD {
-                        let exit = Failure::from(error).report();
+                        let exit = Failure::Fault(fault).report();
                         self.exit = if first { exit } else { self.exit };
                     }
                 }

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use anyk::Invalid;
-use anyk::framework::{Error, Verb};
+use anyk::framework::{Error, Share, Verb};
 use anyk::problems::assessing;
 use clap::ArgMatches;
 
@@ -16,7 +16,7 @@ use crate::cli::AssessArgs;
 use crate::failure::Failure;
 use crate::{files, output};
 
-pub(super) fn run(matches: &ArgMatches) -> Result<ExitCode, Failure> {
+pub(super) fn run(matches: &ArgMatches, share: &Share) -> Result<ExitCode, Failure> {
     let Some((about, matches, options)) = chosen(matches, Verb::Assess)? else {
         return Ok(ExitCode::SUCCESS);
     };
@@ -34,12 +34,14 @@ pub(super) fn run(matches: &ArgMatches) -> Result<ExitCode, Failure> {
     };
     let answering = assessing(about, &options, reader, name)?;
     let unread = AtomicUsize::new(0);
-    let exit = answers::through(
+    let exit = answers::run(
         &args.solve,
+        share,
         || answering.fork(),
         |worker, input| {
-            let verdicts = worker.answer(input);
-            let errors = verdicts.iter().filter_map(|verdict| verdict.as_ref().err());
+            let verdicts = worker.answer_share(input, share);
+            let all = verdicts.0.iter().flat_map(|(_, verdicts)| verdicts);
+            let errors = all.filter_map(|verdict| verdict.as_ref().err());
             let count = errors.filter(|error| error.unjudged().is_none()).count();
             unread.fetch_add(count, Ordering::Relaxed);
             verdicts

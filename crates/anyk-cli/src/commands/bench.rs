@@ -5,11 +5,12 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use anyk::core::Answering;
-use anyk::framework::Error;
+use anyk::exchange::Input;
+use anyk::framework::{Error, Share};
 use anyk_study::{Figure, bench};
 
 use super::answers;
-use crate::cli::{BenchArgs, SolveArgs};
+use crate::cli::{BenchArgs, ShardArgs, SolveArgs};
 use crate::failure::Failure;
 use crate::output;
 use crate::progress::Watcher;
@@ -41,10 +42,13 @@ fn stream(input: &Path, out: &Path, answering: &Answering) -> Result<(), Error> 
         fail_fast: false,
         out: Some(out.to_owned()),
         force: true,
+        shard: ShardArgs::default(),
     };
-    match answers::run(&args, answering) {
+    let share = Share::default();
+    let answer = |worker: &mut Answering, input: Input<'_>| worker.answer_share(input, &share);
+    match answers::run(&args, &share, || answering.fork(), answer) {
         Ok(_) => Ok(()),
         Err(Failure::Error(error)) => Err(error),
-        Err(Failure::PipeClosed) => Err(Error::Interrupted),
+        Err(_) => Err(Error::Interrupted),
     }
 }

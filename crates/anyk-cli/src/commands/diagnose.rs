@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use anyk::Invalid;
 use anyk::diagnosis::{Finding, Samples, Subject, quantities};
 use anyk::exchange::{check_text, read_samples};
-use anyk::framework::{CellOptions, Error, Table};
+use anyk::framework::{CellOptions, Error, Share, Table};
 use clap::ArgMatches;
 
 use super::parsed;
@@ -16,18 +16,22 @@ use crate::failure::Failure;
 use crate::outputs::{Outputs, ReportFolder};
 use crate::{files, output, report};
 
-pub(super) fn run(matches: &ArgMatches, outputs: &Outputs) -> Result<ExitCode, Failure> {
+pub(super) fn run(
+    matches: &ArgMatches,
+    outputs: &Outputs,
+    share: &Share,
+) -> Result<ExitCode, Failure> {
     let args: DiagnoseArgs = parsed(matches);
     let tables = ["policy", "networks", "prediction"];
     let tables = tables[..if args.no_check { 2 } else { 3 }].iter();
     let mut names = vec![report::PAGE.to_owned()];
     names.extend(tables.flat_map(|table| ["csv", "svg", "md"].map(|end| format!("{table}.{end}"))));
-    let folder =
-        args.out.as_ref().map(|dir| ReportFolder::open(dir, outputs, &names)).transpose()?;
+    let out = args.out.as_ref().filter(|_| !share.is_part());
+    let folder = out.map(|dir| ReportFolder::open(dir, outputs, &names)).transpose()?;
     let sizes = if args.k.is_empty() { Finding::SIZES.to_vec() } else { args.k.clone() };
     let users = args.users.and_then(|users| usize::try_from(users).ok()).unwrap_or(Finding::USERS);
     let drawn = |mut subject: Subject| -> Result<(Finding, Samples), Error> {
-        let samples = subject.sample(&sizes, users, args.seed)?;
+        let samples = subject.sample_share(&sizes, users, args.seed, share)?;
         Ok((Finding::of_subject(&mut subject, &samples, args.train_k, args.seed)?, samples))
     };
     let options = given(matches, &CellOptions::ALL.specs())?;

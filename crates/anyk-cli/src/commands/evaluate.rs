@@ -9,7 +9,7 @@ use anyk::Invalid;
 use anyk::core::{About, Comparison, Model, NamedPolicy, Page, Problem, Rounds, Text, compare};
 use anyk::diagnosis::Finding;
 use anyk::exchange::{SampleRow, slip_of, write_atomically};
-use anyk::framework::{Chart, Options, Series, Trials, Verb};
+use anyk::framework::{Chart, Options, Series, Share, Trials, Verb};
 use anyk::problems;
 use clap::ArgMatches;
 use serde::Serialize;
@@ -28,7 +28,7 @@ use crate::{output, report};
 /// Prefix of a policy that is a command line.
 const COMMAND: &str = "cmd:";
 
-pub(super) fn run(matches: &ArgMatches) -> Result<ExitCode, Failure> {
+pub(super) fn run(matches: &ArgMatches, share: &Share) -> Result<ExitCode, Failure> {
     let args: EvaluateArgs = parsed(matches);
     args.policies.iter().try_for_each(|policy| refuse_slip(policy))?;
     let alone = args.policies.len() == 1
@@ -37,8 +37,8 @@ pub(super) fn run(matches: &ArgMatches) -> Result<ExitCode, Failure> {
         && args.plot.is_none()
         && args.seeds.is_none();
     match args.policies.first() {
-        Some(path) if alone && is_file(path) => one_model(&args, path, matches),
-        _ => many(&args, matches),
+        Some(path) if alone && is_file(path) => one_model(&args, path, matches, share),
+        _ => many(&args, matches, share),
     }
 }
 
@@ -61,10 +61,16 @@ fn refuse_slip(policy: &str) -> Result<(), Failure> {
     }
 }
 
-fn one_model(args: &EvaluateArgs, path: &str, matches: &ArgMatches) -> Result<ExitCode, Failure> {
+fn one_model(
+    args: &EvaluateArgs,
+    path: &str,
+    matches: &ArgMatches,
+    share: &Share,
+) -> Result<ExitCode, Failure> {
     let (model, options) = opened(path, matches, Verb::Evaluate)?;
+    let seed = args.seed.unwrap_or(7);
     let trials =
-        Trials { sizes: args.k.0.clone(), samples: args.samples, seed: args.seed.unwrap_or(7) };
+        Trials { sizes: args.k.0.clone(), samples: args.samples, seed, share: share.clone() };
     let watcher = Watcher::default();
     let report = model.evaluate(&options, &trials, &watcher).map_err(named(files::name(path)))?;
     note_sizes(path, &*model, &trials.sizes);
@@ -103,7 +109,7 @@ impl Report {
     }
 }
 
-fn many(args: &EvaluateArgs, matches: &ArgMatches) -> Result<ExitCode, Failure> {
+fn many(args: &EvaluateArgs, matches: &ArgMatches, share: &Share) -> Result<ExitCode, Failure> {
     let mut commands = args.policies.iter().filter_map(|policy| policy.strip_prefix(COMMAND));
     if commands.any(|command| command.trim().is_empty()) {
         return Err(Invalid::value("policy", COMMAND, "a command line after it").into());
@@ -148,7 +154,8 @@ fn many(args: &EvaluateArgs, matches: &ArgMatches) -> Result<ExitCode, Failure> 
         (None, seed) => vec![seed.unwrap_or(7)],
     };
     end_with_us();
-    let rounds = Rounds { sizes: args.k.0.clone(), samples: args.samples, seeds };
+    let sizes = args.k.0.clone();
+    let rounds = Rounds { sizes, samples: args.samples, seeds, share: share.clone() };
     let watcher = Watcher::default();
     let comparison = compare(&problem, &rounds, &mut named_policies, &watcher)?;
     for (path, model) in &models {

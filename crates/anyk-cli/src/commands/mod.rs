@@ -9,11 +9,13 @@ mod info;
 mod models;
 mod problems;
 mod reproduce;
+mod shards;
 mod small;
 mod train;
 
 use std::process::ExitCode;
 
+use anyk::framework::Share;
 use clap::{ArgMatches, FromArgMatches};
 
 use crate::failure::Failure;
@@ -22,21 +24,48 @@ use crate::outputs::Outputs;
 /// Runs a command.
 pub(crate) fn run(name: &str, matches: &ArgMatches) -> Result<ExitCode, Failure> {
     let outputs = Outputs::of(matches);
+    let leaf = matches.subcommand().map_or(matches, |(_, matches)| matches);
+    // The seeds of `train` are split without parts.
+    match shards::requested(leaf).filter(|_| name != "train") {
+        None => dispatch(name, matches, &outputs, &Share::default()),
+        Some((shard, folder)) => match shards::open(shard, &folder, &outputs)? {
+            None => Ok(ExitCode::SUCCESS),
+            Some(share) => dispatch(name, matches, &outputs, &share),
+        },
+    }
+}
+
+/// Commands that answer the instances of an input.
+const STREAMS: [&str; 3] = ["solve", "allocate", "assess"];
+
+/// Runs a command, or the share of it that this process computes.
+fn dispatch(
+    name: &str,
+    matches: &ArgMatches,
+    outputs: &Outputs,
+    share: &Share,
+) -> Result<ExitCode, Failure> {
     // The other commands write models and report folders, which have their own rules.
-    if !["train", "calibrate", "diagnose", "reproduce"].contains(&name) {
+    if !share.is_part() && !["train", "calibrate", "diagnose", "reproduce", "merge"].contains(&name)
+    {
         outputs.claim_all()?;
     }
+    if share.is_merged() && STREAMS.contains(&name) {
+        let leaf = matches.subcommand().map_or(matches, |(_, matches)| matches);
+        return answers::merged(&parsed(leaf), share);
+    }
     match name {
-        "solve" => problems::solve(matches),
-        "train" => train::train(matches, &outputs),
+        "solve" => problems::solve(matches, share),
+        "train" => train::train(matches, outputs),
         "sample" => problems::sample(matches),
-        "assess" => assess::run(matches),
-        "evaluate" => evaluate::run(matches),
-        "allocate" => models::allocate(matches),
-        "calibrate" => models::calibrate(matches, &outputs),
+        "assess" => assess::run(matches, share),
+        "evaluate" => evaluate::run(matches, share),
+        "allocate" => models::allocate(matches, share),
+        "calibrate" => models::calibrate(matches, outputs),
         "info" => info::run(&parsed(matches)),
-        "diagnose" => diagnose::run(matches, &outputs),
-        "reproduce" => reproduce::run(&parsed(matches), &outputs),
+        "diagnose" => diagnose::run(matches, outputs, share),
+        "reproduce" => reproduce::run(&parsed(matches), outputs, share),
+        "merge" => shards::merge(&parsed(matches)),
         "sweep" => small::sweep(matches),
         "bench" => bench::run(&parsed(matches)),
         "config" => small::config(matches),

@@ -7,7 +7,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use anyk::core::{Answering, Model, Page, Text};
 use anyk::exchange::Input;
 use anyk::framework::{
-    CalibrationSettings, CellOptions, Error, Guarantee, ModelError, OptionSpec, Options, Verb,
+    CalibrationSettings, CellOptions, Error, Guarantee, ModelError, OptionSpec, Options, Share,
+    Verb,
 };
 use anyk::problems::allocating;
 use clap::ArgMatches;
@@ -56,7 +57,7 @@ pub(super) fn named(path: &str) -> impl Fn(Error) -> Failure {
     }
 }
 
-pub(super) fn allocate(matches: &ArgMatches) -> Result<ExitCode, Failure> {
+pub(super) fn allocate(matches: &ArgMatches, share: &Share) -> Result<ExitCode, Failure> {
     let args: AllocateArgs = parsed(matches);
     let (model, options) = opened(&args.model, matches, Verb::Allocate)?;
     let mut answering = allocating(&*model, &options)?;
@@ -64,14 +65,14 @@ pub(super) fn allocate(matches: &ArgMatches) -> Result<ExitCode, Failure> {
     let noted = AtomicBool::new(false);
     // The note is printed immediately, since a stream may never end.
     let answer = |worker: &mut Answering, input: Input<'_>| {
-        let answers = worker.answer(input);
+        let answers = worker.answer_share(input, share);
         let beyond = model.beyond_validation(worker.largest());
         if let Some(note) = beyond.filter(|_| !noted.swap(true, Ordering::Relaxed)) {
             note_beyond(&args.model, &note);
         }
         answers
     };
-    answers::through(&args.solve, || answering.fork(), answer)
+    answers::run(&args.solve, share, || answering.fork(), answer)
 }
 
 /// Prints a note that a model is used for more users than it was validated for.

@@ -5,9 +5,9 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use anyk::Invalid;
-use anyk::core::{About, write_samples};
-use anyk::exchange::{fading_samples_to_npy, write_atomically};
-use anyk::framework::{Options, Verb};
+use anyk::core::{About, Answering, write_samples};
+use anyk::exchange::{Input, fading_samples_to_npy, write_atomically};
+use anyk::framework::{Options, Share, Verb};
 use anyk::math::realization_rng;
 use anyk::problems::{self, read_model, solving};
 use clap::ArgMatches;
@@ -30,14 +30,15 @@ pub(super) fn chosen(
     Ok(Some((about, matches, options)))
 }
 
-pub(super) fn solve(matches: &ArgMatches) -> Result<ExitCode, Failure> {
+pub(super) fn solve(matches: &ArgMatches, share: &Share) -> Result<ExitCode, Failure> {
     let Some((about, matches, options)) = chosen(matches, Verb::Solve)? else {
         return Ok(ExitCode::SUCCESS);
     };
     let args: SolveArgs = parsed(matches);
     let mut answering = solving(about, &options)?;
     answers::prepare(&args, &mut answering);
-    answers::run(&args, &answering)
+    let answer = |worker: &mut Answering, input: Input<'_>| worker.answer_share(input, share);
+    answers::run(&args, share, || answering.fork(), answer)
 }
 
 /// Checks that a model can be read back, then writes it atomically.

@@ -24,7 +24,7 @@ pub(super) fn system(matches: &ArgMatches) -> Result<System, Failure> {
 pub(super) fn sweep(matches: &ArgMatches) -> Result<ExitCode, Failure> {
     let args: SweepArgs = parsed(matches);
     let CellsArgs { k, samples, seed, json } = args.cells;
-    let trials = Trials { sizes: k, samples, seed };
+    let trials = Trials::new(k, samples, seed);
     output::page(&anyk_study::sweep(&system(matches)?, &trials, &Watcher::default())?, json)
 }
 

@@ -4,7 +4,8 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyk::core::{About, Trained};
-use anyk::framework::{Error, Observer, Options, Shared, TrainingContext, Verb};
+use anyk::exchange::check_folder;
+use anyk::framework::{Error, Observer, Options, Shared, Slice, TrainingContext, Verb};
 use clap::ArgMatches;
 use rayon::prelude::*;
 
@@ -15,6 +16,7 @@ use crate::failure::Failure;
 use crate::output;
 use crate::outputs::Outputs;
 use crate::progress::Watcher;
+use crate::values::Shard;
 
 pub(super) fn train(matches: &ArgMatches, outputs: &Outputs) -> Result<ExitCode, Failure> {
     let Some((about, matches, options)) = chosen(matches, Verb::Train)? else {
@@ -84,13 +86,25 @@ fn train_several(
     seeds: &[u64],
     outputs: &Outputs,
 ) -> Result<ExitCode, Failure> {
-    let outs: Vec<PathBuf> = seeds.iter().map(|&seed| out_of(&args.written.out, seed)).collect();
+    let first = seeds.first().copied().unwrap_or(1);
+    // In a shard, --out is a folder.
+    let (out, slice) = match args.shard {
+        Some(Shard { number, of }) => {
+            let folder = &args.written.out;
+            check_folder(folder).map_err(|error| Failure::write(folder, error))?;
+            (folder.join("model.safetensors"), Slice { first: number - 1, step: of })
+        }
+        None => (args.written.out.clone(), Slice::ALL),
+    };
+    let places = slice.units(seeds.len() as u64).filter_map(|place| usize::try_from(place).ok());
+    let seeds: Vec<u64> = places.filter_map(|place| seeds.get(place).copied()).collect();
+    let outs: Vec<PathBuf> = seeds.iter().map(|&seed| out_of(&out, seed)).collect();
     for out in &outs {
         outputs.claim_model(out)?;
     }
-    outputs.claim_model(&Shared::file_of(&args.written.out))?;
+    outputs.claim_model(&Shared::file_of(&out))?;
     let watcher = Watcher::interruptible();
-    let shared = Shared::new(seeds.first().copied().unwrap_or(1), &args.written.out);
+    let shared = Shared::new(first, &out);
     watcher.begin("training runs", seeds.len() as u64);
     let results: Vec<Result<Trained, Failure>> = seeds
         .par_iter()
@@ -118,7 +132,7 @@ fn train_several(
         results.iter().any(|result| result.as_ref().is_err_and(Failure::is_interruption));
     let written = results.iter().filter(|result| result.is_ok()).count();
     let mut code = None;
-    for (result, seed) in results.into_iter().zip(seeds) {
+    for (result, seed) in results.into_iter().zip(&seeds) {
         match result {
             Ok(trained) => {
                 output::page(&trained.report, args.written.json)?;

@@ -1,8 +1,10 @@
 //! Answers for the instances of a document, as JSON, as a table, or as rows of CSV.
 
+use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
-use serde::ser::{Serialize, SerializeMap, SerializeSeq, Serializer};
+use serde::ser::{SerializeMap, SerializeSeq, Serializer};
+use serde::{Deserialize, Serialize};
 
 use super::{About, Detail, Fact, Facts, Record, Report, Status, Text, Verdict};
 use crate::exchange::{Extra, to_json};
@@ -374,7 +376,7 @@ impl Answer {
         let cell = self.cell();
         match self {
             Self::Served(served) => {
-                let (rows, status) = (all(served), served.status.name());
+                let (rows, status) = (all(served), served.status.name().into());
                 Rows { cell, status, order: (0..rows.len()).collect(), rows, ..Rows::default() }
             }
             Self::Instances(_, instances) => {
@@ -419,8 +421,9 @@ impl Answer {
                     }
                 };
                 let order = (0..denied.record.size().users).map(&mut place).collect();
-                let fields = denied.about.user_fields;
-                Rows { cell, status: "infeasible", rows, others, order, fields }
+                let fields = if rows.is_empty() { denied.about.user_fields } else { &[] };
+                let fields = fields.iter().map(|&field| field.into()).collect();
+                Rows { cell, status: "infeasible".into(), rows, others, order, fields }
             }
             Self::Judged(verdict) => {
                 let mut row = vec![
@@ -462,22 +465,22 @@ pub fn plain_json(json: &str) -> String {
 }
 
 /// Row of a table: names and values in the order of the answer.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 struct Row(Vec<(String, String)>);
 
 /// Rows of one answer in a table.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Rows {
     cell: Option<String>,
-    status: &'static str,
+    status: Cow<'static, str>,
     /// Rows of users who are served, of links, or of verdicts.
     rows: Vec<Row>,
     /// Rows of users who are not served.
     others: Vec<Row>,
     /// Indices into `rows` followed by `others`, in the order of the input.
     order: Vec<usize>,
-    /// Fields of users who are served, in addition to an id.
-    fields: &'static [&'static str],
+    /// Fields of users who are served, in addition to an id, if no user of the cell is served.
+    fields: Vec<Cow<'static, str>>,
 }
 
 impl Rows {
@@ -519,7 +522,7 @@ impl Rows {
             let field = |name: &String| match (name.as_str(), values.get(name.as_str())) {
                 (_, Some(value)) => *value,
                 ("cell", None) => cell,
-                ("status", None) => self.status,
+                ("status", None) => &self.status,
                 _ => "",
             };
             put(columns.iter().map(field).collect())?;

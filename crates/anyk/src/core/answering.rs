@@ -15,7 +15,7 @@ use super::{
     Problem, Reader, Record, Reference, Report, Reporting, Status, Verdict, record_json,
 };
 use crate::exchange::{Batch, Documents, Extra, Input, InputError, name_of};
-use crate::framework::{Error, Infeasibility, Unjudged};
+use crate::framework::{Error, Infeasibility, Share, Unjudged};
 
 /// Number of users of the instance that prepares a loop.
 const PREPARED: usize = 10;
@@ -149,6 +149,44 @@ impl Answering {
     /// Answers a document.
     pub fn answer(&mut self, input: Input<'_>) -> Answers {
         let records = self.reader.read(input);
+        self.answer_records(records, input)
+    }
+
+    /// Answers the instances of a document that belong to a share of a run. A document of JSON is one unit of work; in
+    /// other documents, each instance is. Also returns the number of the unit after the last.
+    pub fn answer_share(&mut self, input: Input<'_>, share: &Share) -> (Vec<(u64, Answers)>, u64) {
+        let first = input.bytes.iter().find(|byte| !byte.is_ascii_whitespace());
+        let is_json = input.part > 0 || matches!(first, Some(b'{' | b'['));
+        if is_json || self.reader.about().is_of_arrays() {
+            let unit = input.part as u64;
+            if share.is_missing(unit) {
+                return (vec![(unit, self.answer(input))], unit + 1);
+            }
+            if let Source::File(given) = &self.source {
+                given.leave(input.part, name_of(input.bytes).map(|name| plain_json(name.get())));
+            }
+            return (Vec::new(), unit + 1);
+        }
+        let mut answers = Vec::new();
+        let mut end = 0;
+        for (unit, record) in (0..).zip(self.reader.read(input)) {
+            end = unit + 1;
+            let at = usize::try_from(unit).unwrap_or(usize::MAX);
+            if share.is_missing(unit) {
+                answers
+                    .push((unit, self.answer_records(vec![record], Input { part: at, ..input })));
+            } else if let Source::File(given) = &self.source {
+                given.leave(at, record.ok().and_then(|record| record.extra.cell()));
+            }
+        }
+        (answers, end)
+    }
+
+    fn answer_records(
+        &mut self,
+        records: Vec<Result<Record, InputError>>,
+        input: Input<'_>,
+    ) -> Answers {
         if let Source::File(given) = &self.source {
             let given = Arc::clone(given);
             return self.judge_all(&given, records, input);
@@ -345,6 +383,12 @@ impl Given {
         if let Some(cell) = cell {
             self.all.lock().unwrap_or_else(PoisonError::into_inner).pass(&cell);
         }
+    }
+
+    /// Drops the allocation of an instance that another shard judges.
+    fn leave(&self, place: usize, cell: Option<String>) {
+        // If it cannot be read, the other shard reports the error.
+        let _ = self.take(place, cell.as_deref());
     }
 
     /// Returns the allocation of an instance, by its index and its name.

@@ -286,7 +286,7 @@ fn wider(one: (f64, f64), other: (f64, f64)) -> (f64, f64) {
 }
 
 /// Summary of verdicts by size, in the order of arrival.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Summary {
     sizes: BTreeMap<usize, Tally>,
     objective: String,
@@ -303,6 +303,17 @@ impl Summary {
         };
         let tally = self.at(*k);
         if *feasible { tally.fail() } else { tally.infeasible() }
+    }
+
+    /// Adds the verdicts of another summary.
+    pub fn merge(&mut self, other: &Self) {
+        if self.objective.is_empty() {
+            self.objective.clone_from(&other.objective);
+        }
+        self.unread += other.unread;
+        for (&size, tally) in &other.sizes {
+            self.at(size).merge(tally);
+        }
     }
 
     /// Returns the number of instances that could not be read and are therefore in no row.

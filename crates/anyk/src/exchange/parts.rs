@@ -363,8 +363,12 @@ impl Part {
 
 impl Drop for Part {
     fn drop(&mut self) {
-        // The results up to an error or an interruption.
+        // The results up to an error or an interruption. If there are none, the settings may be wrong.
         let _ = self.flush();
+        let path = unfinished(&self.path);
+        if self.index.units.is_empty() && path.exists() {
+            let _ = fs::remove_file(path);
+        }
     }
 }
 
