@@ -52,9 +52,10 @@ fn is_leftover(name: &str) -> bool {
     name.ends_with(".anyk-part")
 }
 
-/// Returns whether a file belongs to the cache or is the manifest of a study.
+/// Returns whether a file belongs to the cache, is the manifest of a study, or is a part that a later run continues.
 fn is_helper(name: &str) -> bool {
-    name.starts_with("out/cache/") || name == "out/anyk-manifest.json"
+    let is_unfinished = name.ends_with(".jsonl.unfinished");
+    name.starts_with("out/cache/") || name == "out/anyk-manifest.json" || is_unfinished
 }
 
 /// Breaks a command at each of its calls to the disk in turn, and returns the number of faults.
@@ -143,6 +144,15 @@ fn a_calibration_leaves_the_old_model_or_the_new_one() {
     let faults = break_everywhere(&args, &files(folder.path()));
     println!("{faults} faults in a calibration");
     assert!(faults > 20);
+}
+
+#[test]
+fn a_shard_is_complete_or_continues() {
+    let cells = ["evaluate", "equal-power", "--problem", "urllc", "--k", "1,2", "--samples", "4"];
+    let args = [&cells[..], &["--shard", "1/2", "--out", "out"]].concat();
+    let faults = break_everywhere(&args, &Files::new());
+    println!("{faults} faults in a shard");
+    assert!(faults > 10);
 }
 
 #[test]

@@ -25,6 +25,7 @@ mod price;
 mod reports;
 mod seeds;
 mod separable;
+mod shards;
 mod streams;
 mod studies;
 mod terminal;
