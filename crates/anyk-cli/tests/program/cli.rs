@@ -358,7 +358,7 @@ fn bad_usage_names_the_file_or_the_flag() {
         (words("sample urllc"), vec!["--k is missing, expected a number of users"]),
         (words("sample urllc --k 2 --count 2 --format csv"), vec!["--count", "a single cell"]),
         (words("sweep nosuch.toml"), vec!["nosuch.toml: cannot read"]),
-        (words("sweep -"), vec!["standard input: TOML parse error"]),
+        (words("sweep -"), vec!["standard input: a key is users, expected one of problem"]),
         (words("nonsense"), vec!["nonsense"]),
         (words("solve nonsense --input -"), vec!["nonsense"]),
         (words("solve --input -"), vec!["--input"]),
