@@ -645,6 +645,11 @@ pub(crate) struct SweepArgs {
     /// SVG file for a plot of the gap to the reference against K
     #[arg(long, value_name = "FILE", display_order = 898)]
     pub(crate) plot: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) shard: ShardArgs,
+    /// Folder for the results of --shard
+    #[arg(long, value_name = "DIR", requires = "shard", display_order = 896)]
+    pub(crate) out: Option<PathBuf>,
     /// Overwrite existing output files
     #[arg(long, display_order = 900)]
     pub(crate) force: bool,
