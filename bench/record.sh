@@ -61,6 +61,6 @@ for p in qos-power equal-bandwidth-power equal-bandwidth-bandwidth urllc-power u
 "$A" diagnose --policy qos-power --users 2000 --json > diagcheck.json
 for m in pgnn any p6 dense ls; do "$A" diagnose m/${m}1 --users 2000 --no-check --json > diag_m_$m.json; done
 "$A" diagnose m/pgnn1 --quantity bandwidth --users 2000 --json > diag_m_pb.json
-"$A" sweep --json > sweep.json
-"$A" sweep --k 1000 --samples 20 > sweep.txt
+"$A" sweep "$E"/sweeps/small.toml --json > sweep.json
+"$A" sweep "$E"/sweeps/small.toml > sweep.txt
 rm -rf out; "$A" reproduce --out out > reproduce.txt 2>/dev/null

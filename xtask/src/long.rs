@@ -15,6 +15,7 @@ pub(crate) fn long() -> Result<()> {
     package::archives()?;
     build_programs()?;
     package::check_torch()?;
+    package::check_ray()?;
     fuzz::usual()?;
     checker::check(checker::LONG, &fresh_seed())?;
     let seed = seed();

@@ -19,6 +19,9 @@ const LONG_REQUIREMENTS: &str = "crates/anyk-py/requirements-long.txt";
 /// Python environment with PyTorch.
 const TORCH: &str = "target/python-torch";
 const TORCH_REQUIREMENTS: &str = "crates/anyk-py/requirements-torch.txt";
+/// Python environment with Ray.
+const RAY: &str = "target/python-ray";
+const RAY_REQUIREMENTS: &str = "crates/anyk-py/requirements-ray.txt";
 /// Sources of the package. The tests find them, together with the compiled module, in [`PACKAGE`].
 const SOURCES: &str = "crates/anyk-py/python/anyk";
 const PACKAGE: &str = "target/python-package";
@@ -53,6 +56,14 @@ pub(crate) fn check_torch() -> Result<()> {
     step("types with torch", &mut command(&python, &mypy))?;
     let pytest = ["-m", "pytest", "crates/anyk-py/tests", "-k", "torch or network"];
     step("python tests with torch", command(&python, &pytest).env("PYTHONPATH", &package))
+}
+
+/// Runs sweeps on a Ray cluster of three nodes on this machine.
+pub(crate) fn check_ray() -> Result<()> {
+    let package = assemble()?;
+    let python = environment(RAY, RAY_REQUIREMENTS)?;
+    let mut pytest = command(&python, &["-m", "pytest", "crates/anyk-py/tests/test_ray.py"]);
+    step("sweeps on Ray", pytest.env("PYTHONPATH", &package).env("ANYK_RAY", "1"))
 }
 
 /// Copies the sources and the module that cargo built to one folder, and returns the folder.

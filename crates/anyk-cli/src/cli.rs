@@ -8,7 +8,7 @@ use anyk::core::About;
 use anyk::diagnosis;
 use anyk::framework::{CellOptions, Verb};
 use anyk::problems;
-use anyk_study::{FORMER_PRICE, STUDIES, SWEEP};
+use anyk_study::{FORMER_PRICE, STUDIES};
 use clap::builder::{PossibleValue, PossibleValuesParser};
 use clap::{ArgGroup, Args, Command};
 use clap_complete::Shell;
@@ -269,29 +269,6 @@ pub(crate) struct FadingArgs {
     pub(crate) format: String,
     #[command(flatten)]
     pub(crate) sample: SampleArgs,
-}
-
-/// Flags that choose the random instances of a measurement.
-#[derive(Debug, Args)]
-pub(crate) struct CellsArgs {
-    /// Numbers of users, separated by commas
-    #[arg(
-        long,
-        value_name = "K,…",
-        value_delimiter = ',',
-        default_value = "1,2,5,10,50,100,200",
-        value_parser = size
-    )]
-    pub(crate) k: Vec<usize>,
-    /// Random instances for each number of users
-    #[arg(long, value_name = "N", default_value_t = 100, value_parser = whole(1, 1_000_000))]
-    pub(crate) samples: u64,
-    /// Seed of the random numbers
-    #[arg(long, default_value_t = 7)]
-    pub(crate) seed: u64,
-    /// Print one JSON object instead of a table
-    #[arg(long)]
-    pub(crate) json: bool,
 }
 
 fn evaluate() -> Command {
@@ -631,20 +608,54 @@ fn studies() -> PossibleValuesParser {
 
 fn sweep() -> Command {
     let command = SweepArgs::augment_args(Command::new("sweep"));
+    let details = format!(
+        "The specification is a TOML file:\n\n  \
+         problem = \"{}\"\n  \
+         policies = [\"price\", \"optimum\"]  # methods of `train`, policies without training\n  \
+         k = [1, 10, 100]                  # or \"1,2,5,10-50:10\"\n  \
+         samples = 100                     # instances for each K\n  \
+         seeds = \"1..10\"                   # a model of each method for each seed\n  \
+         test_seed = 7                     # seed of the instances\n\n  \
+         [options]                         # of the instances: flags of `assess` and `sample`\n  \
+         max-power-dbm = [40, 43]\n\n  \
+         [train]                           # flags of `train`; [train.price] is only for price\n  \
+         train-k = 10\n\n\
+         An array sweeps over its values. If a problem has a single method, its name is `trained`. Methods are trained \
+         with the options of the instances, too. The table has one row for each policy, swept value, seed and K. A \
+         training run that fails is a row with its error in the column `status`.",
+        first().name
+    );
     page(
-        with_options(command, &CellOptions::ALL.specs()),
-        SWEEP,
-        &["sweep --k 1,2,5,10,50,100,200 --samples 1000 --seed 7"],
-        "Solves random cells of each size exactly, and allocates the same cells by equal power with exact bandwidths. \
-         Compare other policies with these two.",
+        command,
+        "Train and evaluate policies over sizes, options and seeds",
+        &["sweep examples/sweeps/small.toml", "sweep spec.toml --csv table.csv --plot gap.svg"],
+        &details,
     )
 }
 
 /// Flags of `sweep`.
 #[derive(Debug, Args)]
 pub(crate) struct SweepArgs {
+    /// Specification (TOML); - for standard input
+    #[arg(value_name = "FILE")]
+    pub(crate) spec: String,
+    /// CSV file for the table
+    #[arg(long, value_name = "FILE", display_order = 897)]
+    pub(crate) csv: Option<PathBuf>,
+    /// SVG file for a plot of the gap to the reference against K
+    #[arg(long, value_name = "FILE", display_order = 898)]
+    pub(crate) plot: Option<PathBuf>,
     #[command(flatten)]
-    pub(crate) cells: CellsArgs,
+    pub(crate) shard: ShardArgs,
+    /// Folder for the results of --shard
+    #[arg(long, value_name = "DIR", requires = "shard", display_order = 896)]
+    pub(crate) out: Option<PathBuf>,
+    /// Overwrite existing output files
+    #[arg(long, display_order = 900)]
+    pub(crate) force: bool,
+    /// Print one JSON object instead of a table
+    #[arg(long, display_order = 901)]
+    pub(crate) json: bool,
 }
 
 fn merge() -> Command {

@@ -31,6 +31,7 @@ pub(crate) fn inputs() -> Vec<(&'static str, String)> {
         ("model", "MODEL"),
         ("policies", "POLICY"),
         ("dir", "DIR"),
+        ("spec", "FILE"),
     ];
     let of_commands = of_commands.map(|(id, shown)| (id, shown.to_owned()));
     let of_problems = file_options().into_iter().map(|name| (name, format!("--{name}")));

@@ -1,5 +1,7 @@
 //! Parsers for the values of flags: whole numbers, lists of numbers and ranges, and times.
 
+use anyk::framework::{WrongList, read_seeds, read_sizes};
+
 /// Error for text that is not a whole number within its bounds.
 #[derive(Debug)]
 pub(crate) struct NotWhole {
@@ -59,57 +61,13 @@ pub(crate) fn shard(text: &str) -> Result<Shard, String> {
 pub(crate) struct Listed<T>(pub(crate) Vec<T>);
 
 /// Parses numbers of users, also as ranges with a step: `1,2,10-50:10`.
-pub(crate) fn sizes(text: &str) -> Result<Listed<usize>, String> {
-    let most = anyk::limits::MOST_USERS as u64;
-    let sizes = numbers(text, '-', (1, most))?;
-    let sizes = sizes.into_iter().filter_map(|size| usize::try_from(size).ok()).collect();
-    Ok(Listed(sizes))
+pub(crate) fn sizes(text: &str) -> Result<Listed<usize>, WrongList> {
+    read_sizes(text).map(Listed)
 }
 
 /// Parses seeds, also as ranges: `1..10`.
-pub(crate) fn seeds(text: &str) -> Result<Listed<u64>, String> {
-    numbers(&text.replace("..", "-"), '-', (0, u64::MAX)).map(Listed)
-}
-
-/// Maximum length of a list after its ranges are expanded.
-const MOST_LISTED: usize = 10_000;
-
-/// Parses a list of numbers and ranges. A range includes both ends and may have a step after a colon.
-fn numbers(text: &str, dash: char, (least, most): (u64, u64)) -> Result<Vec<u64>, String> {
-    let wrong = |part: &str| {
-        format!(
-            "{part:?} is invalid; expected numbers from {least} to {most} or ranges, such as 1,5,10-50:10"
-        )
-    };
-    let mut all = Vec::new();
-    for part in text.split(',').map(str::trim) {
-        let number = |text: &str| {
-            let number: Option<u64> = text.trim().parse().ok();
-            number.filter(|number| (least..=most).contains(number)).ok_or_else(|| wrong(part))
-        };
-        let (range, step) = match part.split_once(':') {
-            Some((range, step)) => (range, step.trim().parse().ok().filter(|step| *step > 0)),
-            None => (part, Some(1usize)),
-        };
-        let step = step.ok_or_else(|| wrong(part))?;
-        let (first, last) = match range.split_once(dash) {
-            Some((first, last)) => (number(first)?, number(last)?),
-            None => (number(range)?, number(range)?),
-        };
-        if last < first {
-            return Err(wrong(part));
-        }
-        for number in (first..=last).step_by(step).take(MOST_LISTED + 1) {
-            // Otherwise a repeated number would be measured twice.
-            if !all.contains(&number) {
-                all.push(number);
-            }
-        }
-        if all.len() > MOST_LISTED {
-            return Err(format!("the list has more than {MOST_LISTED} numbers; shorten it"));
-        }
-    }
-    Ok(all)
+pub(crate) fn seeds(text: &str) -> Result<Listed<u64>, WrongList> {
+    read_seeds(text).map(Listed)
 }
 
 /// Parses a time limit in seconds.

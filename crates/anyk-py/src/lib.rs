@@ -14,6 +14,7 @@ mod pickles;
 mod pool;
 mod separable;
 mod studies;
+mod sweeps;
 mod work;
 
 use pyo3::prelude::*;
@@ -45,6 +46,7 @@ fn _anyk(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(studies::least_received_w, module)?)?;
     module.add_class::<separable::Cost>()?;
     module.add_function(wrap_pyfunction!(separable::train_separable, module)?)?;
+    module.add_class::<sweeps::Sweep>()?;
     module.add_function(wrap_pyfunction!(studies::rust_seconds, module)?)?;
     Ok(())
 }

@@ -40,6 +40,7 @@ OWN = anyk.Separable(lambda u: -np.log1p(u), gains=[1.0, 2.0], budget=1.0)
         (lambda: anyk.diagnose("urllc-pwer"), "urllc-power"),
         (lambda: anyk.diagnose(lambda cell: cell, problem="urllc", quantity="pwoer"), "power"),
         (lambda: anyk.study("prise"), "price"),
+        (lambda: anyk.sweep({"problem": "urlc", "policies": "optimum", "k": 1}), "urllc"),
         (lambda: CELL.solve("optimal"), "optimum"),
         (lambda: CELL.solve().powr_w, "power_w"),
         (lambda: anyk.sample("urllc", 2, 2).solve().powr_w, "power_w"),

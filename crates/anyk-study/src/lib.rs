@@ -55,7 +55,6 @@ mod size_laws;
 mod small_sizes;
 mod stream_bench;
 mod summary;
-mod sweep;
 mod tables;
 mod timing;
 mod valid_cell;
@@ -81,7 +80,6 @@ pub use section::{Section, SectionError, Sections};
 pub use size_laws::{Family, SizeLaw, SizeLawPoint, size_law};
 pub use stream_bench::Stream;
 pub use summary::{CitedClaim, Shown, Summary};
-pub use sweep::{SWEEP, sweep};
 pub(crate) use timing::{
     median_seconds, policy_us, random_cell, short_price_policy, short_sampled_policy, solve_us,
     untrained_p_gnn,

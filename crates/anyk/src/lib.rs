@@ -47,6 +47,7 @@
 //! | [`core`](mod@crate::core) | records, instances, policies and problems; readers, answering of inputs, comparison |
 //! | [`problems`] | the problems and their registry |
 //! | [`diagnosis`] | size law of any policy, and the networks that follow this size law |
+//! | [`sweep`] | training and evaluation over sizes, options and seeds, in slices that merge exactly |
 //!
 //! The crate `anyk-study` reproduces the paper's tables and figures with the public interface of this crate.
 
@@ -62,6 +63,7 @@ pub mod math;
 pub mod network;
 pub mod problems;
 pub mod qos;
+pub mod sweep;
 pub mod tolerance;
 pub mod units;
 

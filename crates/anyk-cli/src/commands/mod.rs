@@ -11,6 +11,7 @@ mod problems;
 mod reproduce;
 mod shards;
 mod small;
+mod sweep;
 mod train;
 
 use std::process::ExitCode;
@@ -66,7 +67,7 @@ fn dispatch(
         "diagnose" => diagnose::run(matches, outputs, share),
         "reproduce" => reproduce::run(&parsed(matches), outputs, share),
         "merge" => shards::merge(&parsed(matches)),
-        "sweep" => small::sweep(matches),
+        "sweep" => sweep::run(&parsed(matches), share),
         "bench" => bench::run(&parsed(matches)),
         "config" => small::config(matches),
         _ => small::completions(&parsed(matches)),

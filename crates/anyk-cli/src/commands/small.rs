@@ -1,32 +1,16 @@
-//! The short commands `anyk sweep`, `anyk config` and `anyk completions`.
+//! The short commands `anyk config` and `anyk completions`.
 
 use std::io::Write;
 use std::process::ExitCode;
 
-use anyk::framework::{CellOptions, Trials};
-use anyk::{Config, System};
+use anyk::Config;
+use anyk::framework::CellOptions;
 use clap::ArgMatches;
 
-use super::parsed;
 use crate::arguments::given;
-use crate::cli::{self, CellsArgs, CompletionsArgs, SweepArgs};
+use crate::cli::{self, CompletionsArgs};
 use crate::failure::Failure;
 use crate::output;
-use crate::progress::Watcher;
-
-/// Returns the cell that the flags of a command describe.
-pub(super) fn system(matches: &ArgMatches) -> Result<System, Failure> {
-    let options = given(matches, &CellOptions::ALL.specs())?;
-    let system = CellOptions::ALL.system(&options, &Config::default());
-    Ok(system?)
-}
-
-pub(super) fn sweep(matches: &ArgMatches) -> Result<ExitCode, Failure> {
-    let args: SweepArgs = parsed(matches);
-    let CellsArgs { k, samples, seed, json } = args.cells;
-    let trials = Trials::new(k, samples, seed);
-    output::page(&anyk_study::sweep(&system(matches)?, &trials, &Watcher::default())?, json)
-}
 
 pub(super) fn config(matches: &ArgMatches) -> Result<ExitCode, Failure> {
     let options = given(matches, &CellOptions::specs_of_files())?;

@@ -357,7 +357,8 @@ fn bad_usage_names_the_file_or_the_flag() {
         (words("sample urllc --k 0"), vec!["--k is 0, expected a whole number", "1 to 10000000"]),
         (words("sample urllc"), vec!["--k is missing, expected a number of users"]),
         (words("sample urllc --k 2 --count 2 --format csv"), vec!["--count", "a single cell"]),
-        (words("sweep --k 1,x"), vec!["x", "whole number"]),
+        (words("sweep nosuch.toml"), vec!["nosuch.toml: cannot read"]),
+        (words("sweep -"), vec!["standard input: a key is users, expected one of problem"]),
         (words("nonsense"), vec!["nonsense"]),
         (words("solve nonsense --input -"), vec!["nonsense"]),
         (words("solve --input -"), vec!["--input"]),
@@ -455,17 +456,40 @@ fn bench_prints_the_promised_keys() {
 
 #[test]
 fn sweep_does_not_depend_on_threads() {
+    let folder = tempfile::tempdir().unwrap();
+    let spec = folder.path().join("spec.toml");
+    let lines = "problem = 'urllc'\npolicies = ['m-gnn', 'optimum', 'equal-power']\nk = [1, 20]\nsamples = 40\n";
+    fs::write(&spec, format!("{lines}[train]\nsamples = 40")).unwrap();
     let sweep = |threads: &str| {
-        let args = ["sweep", "--k", "1,20", "--samples", "40", "--json"];
-        let output = anyk().args(args).env("RAYON_NUM_THREADS", threads).output().unwrap();
-        output.stdout
+        let (csv, plot) = (folder.path().join("table.csv"), folder.path().join("plot.svg"));
+        let mut command = anyk();
+        command.arg("sweep").arg(&spec).args(["--json", "--force"]);
+        command.arg("--csv").arg(&csv).arg("--plot").arg(&plot);
+        let output = command.env("RAYON_NUM_THREADS", threads).output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        (output.stdout, fs::read_to_string(csv).unwrap(), fs::read_to_string(plot).unwrap())
     };
     let one = sweep("1");
     assert_eq!(one, sweep("4"));
-    let rows: Value = serde_json::from_slice(&one).unwrap();
-    let optimum = rows["sizes"][1]["optimum_mhz"]["mean"].as_f64().unwrap();
-    let equal = rows["sizes"][1]["equal_power_mhz"]["mean"].as_f64().unwrap();
-    assert!(optimum < equal && equal < 1.02 * optimum);
+    let (json, csv, plot) = one;
+    let table: Value = serde_json::from_slice(&json).unwrap();
+    let rows = table["rows"].as_array().unwrap();
+    let find = |policy: &str| rows.iter().find(|row| row["policy"] == policy && row["k"] == 20);
+    let value = |policy: &str| find(policy).unwrap()["value"].as_f64().unwrap();
+    assert!(value("optimum") < value("equal-power"));
+    assert!(value("equal-power") < 1.02 * value("optimum"));
+    assert_eq!(find("m-gnn").unwrap()["seed"], 1);
+    assert!(csv.starts_with("problem,policy,seed,k,instances,") && csv.lines().count() == 7);
+    // The CSV file has all digits, and no dash for a missing value.
+    assert!(csv.contains(&value("optimum").to_string()) && !csv.contains('–'));
+    assert!(plot.contains("m-gnn") && plot.contains("gap to optimum"));
+    let refused =
+        run(&["sweep", spec.to_str().unwrap(), "--csv", spec.to_str().unwrap(), "--force"], "");
+    assert!(
+        refused.code == 2 && refused.stderr.contains("is also the input"),
+        "{}",
+        refused.stderr
+    );
 }
 
 /// `evaluate` and `allocate` accept the file of `train`, and the answer compares the model with the optimum.

@@ -58,6 +58,8 @@ fn a_full_standard_output_is_1() {
     let folder = tempfile::tempdir().unwrap();
     small_model(folder.path());
     fs::write(folder.path().join("five.json"), FIVE).unwrap();
+    fs::write(folder.path().join("spec.toml"), "problem = 'urllc'\npolicies = 'optimum'\nk = 1")
+        .unwrap();
     let cell = "--input five.json";
     for line in [
         format!("solve urllc {cell}"),
@@ -69,7 +71,7 @@ fn a_full_standard_output_is_1() {
         "sample urllc --k 3 --count 1000".to_owned(),
         "sample interference --k 3 --format npy".to_owned(),
         "sample fading --law rayleigh".to_owned(),
-        "sweep --k 1 --samples 1".to_owned(),
+        "sweep spec.toml".to_owned(),
         "config".to_owned(),
         "completions bash".to_owned(),
         "diagnose --policy toy-one --users 1000 --no-check".to_owned(),

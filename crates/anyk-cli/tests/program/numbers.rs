@@ -75,7 +75,8 @@ fn sizes_that_nobody_can_serve_are_told() {
             assert_numbers(&outcome, method);
         }
     }
-    let sweep = run(&["sweep", "--k", "20000", "--samples", "2"], "");
+    let sweep =
+        run(&["sweep", "-"], "problem = 'urllc'\npolicies = 'optimum'\nk = 20000\nsamples = 2");
     assert_eq!(sweep.code, 0, "{}", sweep.stderr);
     assert_numbers(&sweep, "sweep");
 }

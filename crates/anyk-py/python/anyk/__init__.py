@@ -34,6 +34,7 @@ from ._interop import from_table, gains_of_deepmimo, gains_of_sionna
 from ._models import Model, load, train
 from ._separable import Cost, Separable
 from ._studies import Study, studies, study
+from ._sweep import SweepTable, sweep
 from ._tables import Table
 
 __all__ = [
@@ -54,6 +55,7 @@ __all__ = [
     "QosPower",
     "Separable",
     "Study",
+    "SweepTable",
     "Table",
     "Urllc",
     "UrllcPower",
@@ -75,5 +77,6 @@ __all__ = [
     "sample",
     "studies",
     "study",
+    "sweep",
     "train",
 ]

@@ -13,6 +13,7 @@ mod compare;
 mod evaluation;
 mod facts;
 mod fixed_cell;
+mod gap_chart;
 mod instance;
 mod page;
 mod parameters;
@@ -47,6 +48,7 @@ pub use compare::{
 pub(crate) use evaluation::{Shown, evaluation, or_dash};
 pub use facts::{Fact, Facts};
 pub use fixed_cell::FixedCell;
+pub use gap_chart::{GapCurve, gap_chart};
 pub use page::{Page, Text, TextPart};
 pub use parameters::{Formulating, Parameter, ParameterKind};
 pub(crate) use read::Others;

@@ -18,6 +18,7 @@ mod guarantee;
 mod infeasible;
 mod initialization;
 mod law_fit;
+mod lists;
 mod method;
 mod model;
 mod observer;
@@ -46,6 +47,7 @@ pub(crate) use infeasible::{check_amounts, check_gain, checked_gains, no_users, 
 pub use initialization::Initialization;
 pub(crate) use law_fit::{LawSample, fit_law, square};
 pub use law_fit::{LawSizes, PretrainLoss, PretrainSettings};
+pub use lists::{WrongList, read_seeds, read_sizes};
 pub use method::Method;
 pub(crate) use method::{FORMER_PRICE, PRICE};
 pub use model::{ModelFile, Stored, Tensors, network_tensors};

@@ -102,7 +102,7 @@ pub fn load(path: impl AsRef<Path>) -> Result<Arc<dyn Model>, Error> {
     read_model(&bytes).map_err(|error| Error::from(error).in_file(path.display().to_string()))
 }
 
-fn known(name: &str) -> Result<&'static About, Invalid> {
+pub(crate) fn known(name: &str) -> Result<&'static About, Invalid> {
     named(name).ok_or_else(|| {
         let names: Vec<&str> = all().iter().map(|about| about.name).collect();
         Invalid::value("problem", name, format!("one of {}", names.join(", ")))

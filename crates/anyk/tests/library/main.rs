@@ -25,6 +25,7 @@ mod price;
 mod public_api;
 mod required_bandwidth;
 mod separable;
+mod sweep;
 mod training_driver;
 mod trainings;
 mod two_axes;

@@ -9,7 +9,7 @@ use std::path::Path;
 use syn::buffer::{Cursor, TokenBuffer};
 
 const ORDER: &str = "math units tolerance limits invalid channel qos config exchange network framework core \
-                     problems diagnosis";
+                     problems diagnosis sweep";
 /// Order of the folders in `problems`.
 pub(crate) const FOLDERS: &str = "urllc urllc_power closed_forms interference separable";
 /// Modules that every module may use.
