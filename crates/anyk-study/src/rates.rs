@@ -155,8 +155,8 @@ impl Rate {
 
 /// Returns the claim that nine of ten runs serve every user, at each training size and by each criterion.
 fn rate_claim(rates: &[(usize, [Rate; 2])]) -> Claim {
-    let list = |word: &dyn Fn(&(usize, [Rate; 2])) -> usize| {
-        let words: Vec<String> = rates.iter().map(|rate| word(rate).to_string()).collect();
+    let list = |numbers: &mut dyn Iterator<Item = usize>| {
+        let words: Vec<String> = numbers.map(|number| number.to_string()).collect();
         listed(&words.iter().map(String::as_str).collect::<Vec<_>>())
     };
     let runs = rates.first().map_or(0, |(_, by)| by[0].all);
@@ -170,9 +170,9 @@ fn rate_claim(rates: &[(usize, [Rate; 2])]) -> Claim {
         "Nine of ten runs of P-GNN serve every user at every K, whether trained at K = 2, 5, 8 or 10",
         format!(
             "{} of {runs} runs do so with equal halves, trained at K = {}. As coded, {} of {runs} do",
-            list(&|rate| rate.1[0].served),
-            list(&|rate| rate.0),
-            list(&|rate| rate.1[1].served)
+            list(&mut rates.iter().map(|rate| rate.1[0].served)),
+            list(&mut rates.iter().map(|rate| rate.0)),
+            list(&mut rates.iter().map(|rate| rate.1[1].served))
         ),
         holds,
     )

@@ -132,7 +132,7 @@ pub(super) fn run<W: Send>(
 /// Prints the answers from the parts of all shards, as one run would.
 pub(super) fn merged(args: &SolveArgs, share: &Share) -> Result<ExitCode, Failure> {
     /// Number of units in memory at a time.
-    const AT_ONCE: u64 = 64;
+    const AT_ONCE: usize = 64;
     let different = || {
         Error::Other(
             "the shards read different inputs; compute them again from the same input".into(),
@@ -145,8 +145,8 @@ pub(super) fn merged(args: &SolveArgs, share: &Share) -> Result<ExitCode, Failur
         }
     }
     let mut sink = Sink::new(args, format(args), false)?;
-    for first in (0..all).step_by(AT_ONCE as usize) {
-        let units = first..all.min(first + AT_ONCE);
+    for first in (0..all).step_by(AT_ONCE) {
+        let units = first..all.min(first + AT_ONCE as u64);
         let parts = units.map(|unit| share.known::<Vec<Part>>(unit)?.ok_or_else(different));
         let parts = parts.collect::<Result<Vec<Vec<Part>>, Error>>()?;
         sink.write(parts.into_iter().flatten().collect(), false)?;
@@ -168,7 +168,7 @@ impl Part {
     fn of(answer: Result<Answer, Error>, format: Format, input: Input<'_>) -> Self {
         match answer.and_then(|answer| Self::answered(&answer, format)) {
             Ok(part) => part,
-            Err(error) => Self::refused(error, format, input),
+            Err(error) => Self::refused(&error, format, input),
         }
     }
 
@@ -196,20 +196,20 @@ impl Part {
         Ok(Self { name: answer.cell(), content, summary, warning })
     }
 
-    fn refused(error: Error, format: Format, input: Input<'_>) -> Self {
+    fn refused(error: &Error, format: Format, input: Input<'_>) -> Self {
         let cell = error.cell();
         let name = cell
             .and_then(|cell| RawValue::from_string(cell.name.clone()).ok())
             .or_else(|| name_of(input.bytes).map(RawValue::to_owned));
         let at = cell.map_or(input.lines as u64 + 1, |cell| cell.line);
         let line = match format {
-            Format::Json => refusal(&error, name.as_deref(), at),
+            Format::Json => refusal(error, name.as_deref(), at),
             _ => String::new(),
         };
         let mut summary = Summary::default();
-        summary.fail(&error);
+        summary.fail(error);
         let name = name.map(|name| plain_json(name.get()));
-        let content = Content::Refused(Fault::of(&error), line);
+        let content = Content::Refused(Fault::of(error), line);
         Self { name, content, summary: Some(summary), warning: None }
     }
 }

@@ -6,10 +6,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyk::Invalid;
-use anyk::core::{About, Comparison, Model, NamedPolicy, Page, Problem, Rounds, Text, compare};
+use anyk::core::{
+    About, Comparison, GapCurve, Model, NamedPolicy, Page, Problem, Rounds, Standing, Text,
+    compare, gap_chart,
+};
 use anyk::diagnosis::Finding;
 use anyk::exchange::{SampleRow, slip_of, write_atomically};
-use anyk::framework::{Chart, Options, Series, Share, Trials, Verb};
+use anyk::framework::{Options, Share, Trials, Verb};
 use anyk::problems;
 use clap::ArgMatches;
 use serde::Serialize;
@@ -275,41 +278,15 @@ fn csv(comparison: &Comparison) -> Vec<u8> {
     bytes
 }
 
-/// Plots the gap to the reference against K, with a curve for each policy. If the availability of a policy is below
-/// 99.5 % for some K, its label gives the lowest availability.
+/// Plots the gap to the reference against K, with a curve for each policy.
 fn plot(path: &Path, comparison: &Comparison) -> Result<(), Failure> {
-    let mut series: Vec<Series> = Vec::new();
-    for row in &comparison.rows {
-        let Some(gap) = row.gap_percent else { continue };
-        if series.last().is_none_or(|last| last.label != row.policy) {
-            series.push(Series { label: row.policy.clone(), ..Series::default() });
-        }
-        if let Some(last) = series.last_mut() {
-            let error = row.gap_standard_error.unwrap_or(0.0);
-            last.points.push((row.k as f64, gap));
-            let interval = (gap - 1.96 * error, gap + 1.96 * error);
-            last.spread.get_or_insert_default().push(interval);
-        }
-    }
-    for one in &mut series {
-        let least = comparison
-            .rows
-            .iter()
-            .filter(|row| row.policy == one.label)
-            .filter_map(|row| row.availability)
-            .fold(1.0, f64::min);
-        if least < 0.995 {
-            one.label.push_str(&format!(" (serves {:.0} % at worst)", 100.0 * least));
-        }
-    }
-    let chart = Chart {
-        title: format!("{}: gap to {}", comparison.problem, comparison.reference),
-        x_label: "K".to_owned(),
-        y_label: format!("{}: % worse than {}", comparison.objective, comparison.reference),
-        log_x: true,
-        log_y: false,
-        series,
+    let curves = comparison.rows.chunk_by(|one, other| one.policy == other.policy);
+    let curve = |rows: &[Standing]| GapCurve {
+        label: rows.first().map(|row| row.policy.clone()).unwrap_or_default(),
+        standings: rows.to_vec(),
     };
+    let Comparison { problem, objective, reference, .. } = comparison;
+    let chart = gap_chart(problem, objective, reference, curves.map(curve).collect());
     let svg = report::svg(&chart);
     write_atomically(path, svg.as_bytes()).map_err(|error| Failure::write(path, error))
 }

@@ -155,7 +155,7 @@ fn finished_shards_are_kept_and_wrong_parts_are_named() {
     };
     fails("merge parts", &["parts: cannot read"]);
     assert_eq!(run(folder, &format!("{line} --shard 1/2 --out parts")).1, 0);
-    fails("merge parts", &["part-2-of-2.jsonl is missing; run --shard 2/2"]);
+    fails("merge parts", &["part-2-of-2.jsonl is missing; run shard 2/2"]);
     let again = shell(&format!("\"$ANYK\" {line} --shard 1/2 --out parts"), folder);
     assert!(again.code == 0 && again.stderr.contains("already complete"), "{}", again.stderr);
     fails(
@@ -166,7 +166,7 @@ fn finished_shards_are_kept_and_wrong_parts_are_named() {
     let part = folder.join("parts/part-2-of-2.jsonl");
     let text = fs::read_to_string(&part).unwrap();
     fs::write(&part, &text[..text.len() / 2]).unwrap();
-    fails("merge parts", &["part-2-of-2.jsonl is damaged", "run --shard 2/2 again"]);
+    fails("merge parts", &["part-2-of-2.jsonl is damaged", "run shard 2/2 again"]);
     fs::write(&part, text.replacen("\"program\":\"0", "\"program\":\"1", 1)).unwrap();
     fails("merge parts", &["part-2-of-2.jsonl is damaged"]);
     // Another input changes the fingerprint.

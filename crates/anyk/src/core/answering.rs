@@ -163,7 +163,8 @@ impl Answering {
                 return (vec![(unit, self.answer(input))], unit + 1);
             }
             if let Source::File(given) = &self.source {
-                given.leave(input.part, name_of(input.bytes).map(|name| plain_json(name.get())));
+                let name = name_of(input.bytes).map(|name| plain_json(name.get()));
+                given.leave(input.part, name.as_deref());
             }
             return (Vec::new(), unit + 1);
         }
@@ -176,7 +177,8 @@ impl Answering {
                 answers
                     .push((unit, self.answer_records(vec![record], Input { part: at, ..input })));
             } else if let Source::File(given) = &self.source {
-                given.leave(at, record.ok().and_then(|record| record.extra.cell()));
+                let name = record.ok().and_then(|record| record.extra.cell());
+                given.leave(at, name.as_deref());
             }
         }
         (answers, end)
@@ -386,9 +388,9 @@ impl Given {
     }
 
     /// Drops the allocation of an instance that another shard judges.
-    fn leave(&self, place: usize, cell: Option<String>) {
+    fn leave(&self, place: usize, cell: Option<&str>) {
         // If it cannot be read, the other shard reports the error.
-        let _ = self.take(place, cell.as_deref());
+        let _ = self.take(place, cell);
     }
 
     /// Returns the allocation of an instance, by its index and its name.

@@ -221,7 +221,7 @@ pub fn compare(
         whole
     });
     let of = (rounds.samples, rounds.seeds.clone());
-    Ok(Comparison::new(problem, of, named_policies, tallies.collect()))
+    Ok(Comparison::new(problem, of, named_policies, &tallies.collect::<Vec<_>>()))
 }
 
 /// Runs all policies on given instances of a problem, and reports the results for each size. The result has no
@@ -249,7 +249,7 @@ pub fn compare_on(
         found.push(tallies);
     }
     observer.end();
-    Ok(Comparison::new(problem, (all, Vec::new()), named_policies, found))
+    Ok(Comparison::new(problem, (all, Vec::new()), named_policies, &found))
 }
 
 /// Runs all policies on consecutive random instances of one size, and returns a tally for each policy. The tallies of
@@ -500,7 +500,7 @@ impl Comparison {
         problem: &Arc<dyn Problem>,
         (samples, seeds): (u64, Vec<u64>),
         named_policies: &[NamedPolicy],
-        tallies: Vec<Vec<Tally>>,
+        tallies: &[Vec<Tally>],
     ) -> Self {
         let about = problem.about();
         let mut found = Self {
@@ -524,7 +524,7 @@ impl Comparison {
             }
             found.samples_of.push((name.clone(), rows));
         }
-        for tallies in &tallies {
+        for tallies in tallies {
             let named = named_policies.iter().zip(tallies);
             found.failures.extend(named.flat_map(|(named, tally)| tally.failures(&named.name)));
         }

@@ -3,7 +3,7 @@
 //! In debug builds, which the tests use, each call can be made to fail as on a full or broken disk, or to end
 //! the program as in a power cut.
 
-use std::fs::{File, Permissions};
+use std::fs::{File, OpenOptions, Permissions};
 use std::io::{self, Write};
 use std::path::Path;
 
@@ -29,6 +29,12 @@ pub(super) fn create(folder: &Path, name: &str) -> io::Result<NamedTempFile> {
         builder.permissions(Permissions::from_mode(0o666));
     }
     builder.tempfile_in(folder)
+}
+
+/// Opens a file to which lines are added, and creates it if it is missing.
+pub(super) fn append_to(path: &Path) -> io::Result<File> {
+    fault(Call::Create)?;
+    OpenOptions::new().create(true).append(true).open(path)
 }
 
 /// Gives a file the owner and the permissions of another file.

@@ -5,7 +5,7 @@
 //! units that are in it.
 
 use std::collections::BTreeMap;
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File};
 use std::io::{self, BufRead as _, BufReader, Read as _, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -257,8 +257,7 @@ impl Part {
                 None => Ok(None),
             };
         }
-        let mut options = OpenOptions::new();
-        let opened = options.create(true).append(true).read(true).open(&open).map_err(unwritten)?;
+        let opened = disk::append_to(&open).map_err(unwritten)?;
         // Some file systems have no locks; the name that the finished part gets is then the only protection.
         if let Err(fs::TryLockError::WouldBlock) = opened.try_lock() {
             let path = open.display();
@@ -342,7 +341,7 @@ impl Part {
         let written = write_json(&mut self.waiting, line);
         if let Err(error) = written {
             self.waiting.truncate(start);
-            return Err(self.unwritten(error.into()));
+            return Err(self.unwritten(error));
         }
         self.waiting.push(b'\n');
         self.hash = fingerprint_on(self.hash, &self.waiting[start..]);
@@ -392,7 +391,7 @@ fn read_unit<T: DeserializeOwned>(
 fn complete(path: &Path) -> Result<Scanned, PartError> {
     let mut found = scan(path)?;
     let Origin { shard, of, .. } = found.origin;
-    let again = format!("remove it and run --shard {shard}/{of} again");
+    let again = format!("remove it and run shard {shard}/{of} again");
     let damaged =
         |why: &str| Err(PartError::Wrong(format!("{} is damaged: {why}; {again}", path.display())));
     let Some(end) = &found.end else { return damaged("it is truncated, or a line is not JSON") };
@@ -461,7 +460,7 @@ impl Parts {
             }
             let begun = unfinished(&path).exists();
             let state = if begun { "is not finished" } else { "is missing" };
-            wrong.push(format!("{} {state}; run --shard {shard}/{}", path.display(), origin.of));
+            wrong.push(format!("{} {state}; run shard {shard}/{}", path.display(), origin.of));
             // With a wrong number of shards, the list would be endless.
             if wrong.len() > 20 {
                 wrong.push("…".to_owned());
@@ -558,7 +557,7 @@ mod tests {
         };
         why("no complete part");
         written(folder.path(), &origin(1), &[0]);
-        why("part-2-of-2.jsonl is missing; run --shard 2/2");
+        why("part-2-of-2.jsonl is missing; run shard 2/2");
         let two = folder.path().join("part-2-of-2.jsonl");
         fs::copy(folder.path().join("part-1-of-2.jsonl"), &two).unwrap();
         why("part-2-of-2.jsonl is a copy of shard 1/2");

@@ -152,6 +152,8 @@ impl FromIterator<f64> for ExactMoments {
     }
 }
 
+// The sums are exact, so their results are compared bit for bit.
+#[allow(clippy::float_cmp)]
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;

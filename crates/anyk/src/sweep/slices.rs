@@ -187,10 +187,30 @@ impl Sweep {
         tallies.pop().ok_or(Error::OtherProblem)
     }
 
+    /// Compares the settings with those of the kept results. They contain the content of files that the specification
+    /// names, which may have changed.
+    fn same_settings(&self, share: &Share) -> Result<(), Error> {
+        let slice = share.slice();
+        let first = share.begin(slice.step);
+        for shard in 0..slice.step {
+            let known: Option<String> = share.known(first + shard)?;
+            if known.is_some_and(|known| known != self.settings()) {
+                let why = "a file that the specification names has changed since the kept results were computed; \
+                           choose another folder, or restore the file";
+                return Err(Error::Other(why.into()));
+            }
+        }
+        if share.is_part() && share.known::<String>(first + slice.first)?.is_none() {
+            share.keep(first + slice.first, &self.settings())?;
+        }
+        Ok(())
+    }
+
     /// Computes the slices of a share whose results are not known, on all cores, and returns the table. Checks all
     /// settings first. The observer counts slices.
     pub fn run_all(&self, share: &Share, observer: &dyn Observer) -> Result<Table, Error> {
         let first = share.begin(self.slices());
+        self.same_settings(share)?;
         if !share.is_merged() {
             self.check()?;
         }
@@ -201,6 +221,10 @@ impl Sweep {
             let unit = first + slice;
             let result = match share.known(unit)? {
                 Some(known) => known,
+                None if share.is_merged() => {
+                    let why = "the parts lack results of this sweep; compute them again";
+                    return Err(Error::Other(why.into()));
+                }
                 None if !share.is_mine(unit) => return Ok(None),
                 None => {
                     if stopped.load(Ordering::Relaxed) || observer.stop() {
