@@ -221,6 +221,8 @@ fn small_claim(found: &[(usize, Enough)]) -> Claim {
 
 #[cfg(test)]
 mod tests {
+    use anyk::framework::Holds;
+
     use super::*;
     use crate::tables::tests::measured;
 
