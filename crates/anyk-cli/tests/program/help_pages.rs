@@ -181,7 +181,7 @@ fn a_problem_has_its_own_flags_and_no_others() {
         (
             &["evaluate"],
             vec![&radio, &service, &["--k", "--samples", "--fading"]],
-            vec![&["--certify", "--rate-bps", "--out", "--p-max", "--input"]],
+            vec![&["--certify", "--rate-bps", "--p-max", "--input"]],
         ),
         (
             &["allocate"],
