@@ -678,6 +678,9 @@ pub(crate) struct MergeArgs {
     /// Print JSON instead of text
     #[arg(long)]
     pub(crate) json: bool,
+    /// Overwrite existing files of --csv and --plot, and changed files of a report
+    #[arg(long)]
+    pub(crate) force: bool,
 }
 
 fn config() -> Command {

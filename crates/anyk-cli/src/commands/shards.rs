@@ -18,6 +18,10 @@ use crate::values::Shard;
 /// Flags that belong to a shard and not to the run, and whether they have a value.
 const OF_SHARD: [(&str, bool); 3] = [("--shard", true), ("--out", true), ("--force", false)];
 
+/// Commands whose shards are merged.
+const MERGED: [&str; 7] =
+    ["evaluate", "diagnose", "reproduce", "sweep", "solve", "allocate", "assess"];
+
 /// Commands whose merged run writes a report to the folder of the parts.
 const WITH_REPORT: [&str; 2] = ["reproduce", "diagnose"];
 
@@ -96,11 +100,20 @@ pub(super) fn merge(args: &MergeArgs) -> Result<ExitCode, Failure> {
         );
         return Err(Error::Other(why.into()).into());
     }
+    let name = origin.arguments.first().cloned().unwrap_or_default();
+    // A part may come from anyone, so it cannot choose other commands or files to write.
+    let is_plain = of_run(origin.arguments.iter().cloned()) == origin.arguments;
+    if !is_plain || !MERGED.contains(&&*name) {
+        let arguments = origin.arguments.join(" ");
+        let why = format!("the parts belong to `anyk {arguments}`, which has no shards");
+        return Err(Error::Other(why.into()).into());
+    }
     let mut words = vec!["anyk".to_owned()];
     words.extend(origin.arguments);
-    let name = words.get(1).cloned().unwrap_or_default();
+    let is_stream = super::STREAMS.contains(&&*name);
+    words.extend((args.force && !is_stream).then(|| "--force".to_owned()));
     if args.json && !words.iter().any(|word| word == "--json") {
-        if super::STREAMS.contains(&&*name) {
+        if is_stream {
             let expected = "no --json: the shards computed another format; run them with --json";
             return Err(Invalid::value("json", "given", expected).into());
         }
