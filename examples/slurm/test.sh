@@ -25,10 +25,10 @@ folder=$(mktemp -d)
 daemons=()
 stop() {
     # slurmctld must run until the jobs have ended.
-    scancel --user="$(id -un)" 2> /dev/null || true
+    timeout 5 scancel --user="$(id -un)" 2> /dev/null || true
     for daemon in "${daemons[@]}"; do
         kill "$daemon" 2> /dev/null || true
-        wait "$daemon" 2> /dev/null || true
+        timeout 5 tail --pid="$daemon" -f /dev/null || kill -KILL "$daemon" 2> /dev/null || true
     done
     rm -rf "$folder"
 }
@@ -90,7 +90,7 @@ start munged --foreground --force --key-file="$folder/key" --socket="$folder/soc
 await test -S "$folder/socket"
 start slurmctld -D -f "$SLURM_CONF"
 start slurmd -D -f "$SLURM_CONF"
-idle() { sinfo --noheader --format=%T 2> /dev/null | grep -q idle; }
+idle() { timeout 5 sinfo --noheader --format=%T 2> /dev/null | grep -q idle; }
 await idle
 
 cd "$folder/work"
@@ -100,7 +100,7 @@ anyk evaluate "${arguments[@]}" > whole.txt
 
 # As in evaluate.sbatch.
 id=$(sbatch --parsable "$here/evaluate.sbatch" "${arguments[@]}")
-sbatch --wait --dependency=afterok:"$id" --kill-on-invalid-dep=yes --output=merged.txt --error=merged.err \
+timeout 90 sbatch --wait --dependency=afterok:"$id" --kill-on-invalid-dep=yes --output=merged.txt --error=merged.err \
     --wrap="anyk merge parts" > /dev/null || {
     cat slurm-* merged.err
     exit 1
@@ -111,7 +111,7 @@ echo "the array job and the run without shards print the same result"
 if [ -n "$python" ] && "$python" -c "import submitit" 2> /dev/null; then
     rm -r parts
     # Without accounting, submitit also prints warnings.
-    "$python" "$here/submit.py" "${arguments[@]}" > submitted.txt 2>&1 || {
+    timeout 90 "$python" "$here/submit.py" "${arguments[@]}" > submitted.txt 2>&1 || {
         cat submitted.txt
         exit 1
     }
