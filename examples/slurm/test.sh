@@ -42,7 +42,8 @@ start() {
 
 # Repeats a command until it succeeds, for half a minute.
 await() {
-    for _ in $(seq 60); do
+    local end=$((SECONDS + 30))
+    while [ "$SECONDS" -lt "$end" ]; do
         if "$@"; then return; fi
         sleep 0.5
     done
