@@ -1,10 +1,13 @@
 //! `cargo xtask test --long`: slow checks that rarely fail, and property tests with more random cases. Run the usual
 //! tests first.
 
-use anyhow::{Context, Result};
+use std::process::Command;
+use std::time::Instant;
+
+use anyhow::{Context, Result, bail};
 
 use crate::checker::{self, fresh_seed};
-use crate::{build_programs, cargo, fuzz, package, repeat, seed, step};
+use crate::{build_programs, cargo, fuzz, note, package, repeat, root, seed, step};
 
 /// Number of cases of each property test; overrides the number in the test.
 const CASES: &str = "500";
@@ -14,6 +17,7 @@ pub(crate) fn long() -> Result<()> {
     package::publish()?;
     package::archives()?;
     build_programs()?;
+    slurm()?;
     package::check_torch()?;
     package::check_ray()?;
     fuzz::usual()?;
@@ -43,4 +47,25 @@ fn licences() -> Result<()> {
     }
     let check = ["deny", "--all-features", "check", "licenses", "bans", "sources"];
     step("licences", cargo().args(check))
+}
+
+/// Exit code of `examples/slurm/test.sh` if Slurm cannot be started.
+const NO_SLURM: i32 = 77;
+
+/// Runs the examples for Slurm on a cluster with one node, this machine.
+fn slurm() -> Result<()> {
+    println!("== Slurm");
+    let started = Instant::now();
+    let mut test = Command::new(root().join("examples/slurm/test.sh"));
+    test.arg(root().join("target/debug/anyk"));
+    // The environment of `package::archives`. If it has submitit, the test also runs submit.py.
+    test.arg(root().join(package::TESTS).join("bin/python"));
+    match test.status().context("cannot start examples/slurm/test.sh")?.code() {
+        Some(0) => note("Slurm", started),
+        Some(NO_SLURM) => {
+            println!("== SKIPPED: Slurm, since it cannot be started here (reason above)");
+        }
+        _ => bail!("examples/slurm/test.sh failed"),
+    }
+    Ok(())
 }

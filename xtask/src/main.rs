@@ -20,7 +20,7 @@ const HELP: &str = "\
 Usage: cargo xtask COMMAND
 
   test               check format, lints, documentation, tests, the checker and the Python package
-  test --long        run only the long checks: licences, packaging, the site, PyTorch, fuzzing, more random cases
+  test --long        run only the long checks: licences, packaging, the site, Slurm, PyTorch, fuzzing, more random cases
   python [--torch]   test the Python package, or its PyTorch layers (downloads 3 GB)
   checker [COUNT] [SEED]   check answers on random cells by an independent computation
   fuzz [TARGET] [--time SECONDS] [--plain]   read mutated files, guided by coverage unless --plain (fuzz/README.md)

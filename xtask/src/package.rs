@@ -41,10 +41,21 @@ pub(crate) fn check() -> Result<()> {
     let mut typed = sources(SOURCES)?;
     typed.extend(sources("examples/python")?);
     typed.extend(sources("examples/gallery")?);
+    typed.extend(sources("examples/slurm")?);
+    typed.push(root().join("bench/scale.py"));
     typed.retain(|path| fs::read_to_string(path).is_ok_and(|text| !text.contains("import torch")));
     step("types", command(&python, &["-m", "mypy"]).args(typed))?;
+    lints(&python)?;
     let pytest = ["-m", "pytest", "crates/anyk-py/tests"];
     step("python tests", command(&python, &pytest).env("PYTHONPATH", &package))
+}
+
+/// Lints the scripts for clusters and the cost of large runs.
+fn lints(python: &Path) -> Result<()> {
+    let ruff = ["-m", "ruff", "check", "--no-cache", "--quiet", "examples/slurm", "bench/scale.py"];
+    step("Python lints", &mut command(python, &ruff))?;
+    let scripts = ["examples/slurm/evaluate.sbatch", "examples/slurm/test.sh"];
+    step("shell lints", &mut command(&python.with_file_name("shellcheck"), &scripts))
 }
 
 /// Checks types and runs the Python tests that need PyTorch.
