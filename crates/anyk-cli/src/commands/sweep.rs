@@ -30,7 +30,10 @@ const HIDDEN: [&str; 6] = [
 pub(super) fn run(args: &SweepArgs, share: &Share) -> Result<ExitCode, Failure> {
     let spec = read(&args.spec)?;
     let sweep = Sweep::parse(&spec).map_err(|error| error.in_file(files::name(&args.spec)))?;
-    let table = sweep.run_all(share, &Watcher::interruptible())?;
+    let table = sweep.run_all(share, &Watcher::interruptible()).map_err(|error| match error {
+        Error::Invalid(_) => error.in_file(files::name(&args.spec)),
+        error => error,
+    })?;
     if let Some(path) = &args.csv {
         write_atomically(path, &csv(&table)).map_err(|error| Failure::write(path, error))?;
     }
