@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use anyk::Invalid;
 use anyk::core::{Answer, Answering, Answers, Rows, Standing, Summary, in_order, plain_json};
-use anyk::exchange::{Documents, Input, NewFile, name_of, to_json};
+use anyk::exchange::{Documents, Input, NewFile, fingerprint, name_of, to_json};
 use anyk::framework::{Error, Share};
 use anyk::limits::MOST_CSV_COLUMNS;
 use serde::{Deserialize, Serialize};
@@ -50,8 +50,27 @@ enum Content {
     Refused(Fault, String),
 }
 
-/// Unit that holds the number of units in the input; each shard has its own.
+/// Unit with the [`End`] of the input; each shard has its own.
 const END: u64 = 1 << 62;
+
+/// Number and fingerprint of the units of an input, and the allocations of `assess` that are left.
+#[derive(Default, Serialize, Deserialize)]
+struct End {
+    units: u64,
+    print: u64,
+    rest: Rest,
+}
+
+/// Allocations of `assess` that no cell has taken. Up to `unread` of them may belong to cells that cannot be read.
+#[derive(Default, Serialize, Deserialize)]
+pub(super) struct Rest {
+    pub(super) file: String,
+    pub(super) waiting: usize,
+    pub(super) unread: usize,
+    /// Error if several cells share a name, and the error if allocations are left.
+    pub(super) repeated: Option<Fault>,
+    pub(super) surplus: Option<Fault>,
+}
 
 /// Returns whether an input is a stream: a program that waits for an answer before it sends the next instance writes
 /// to a pipe.
@@ -74,6 +93,7 @@ pub(super) fn run<W: Send>(
     share: &Share,
     make: impl Fn() -> Result<W, Error> + Sync,
     answer: impl Fn(&mut W, Input<'_>) -> (Vec<(u64, Answers)>, u64) + Sync,
+    rest: impl Fn() -> Result<Rest, Failure>,
 ) -> Result<ExitCode, Failure> {
     let format = format(args);
     let input = args.input();
@@ -84,24 +104,27 @@ pub(super) fn run<W: Send>(
     } else {
         Box::new(File::open(input).map_err(unread)?)
     };
-    let work = |worker: &mut W, input: Input<'_>| -> (Vec<(u64, Vec<Part>)>, u64) {
+    let work = |worker: &mut W, input: Input<'_>| -> (Vec<(u64, Vec<Part>)>, u64, u64) {
         let told = |answer: Result<Answer, Error>| Part::of(answer, format, input);
         let (answers, end) = answer(worker, input);
         let told =
             |(unit, answers): (u64, Answers)| (unit, answers.into_iter().map(told).collect());
-        (answers.into_iter().map(told).collect(), end)
+        let print = if share.is_part() { fingerprint(input.bytes) } else { 0 };
+        (answers.into_iter().map(told).collect(), end, print)
     };
     if share.is_part() {
-        let mut all = 0;
+        let mut all = End::default();
         in_order(Documents::new(reader), name, make, work, |done| {
-            for (units, end) in done {
-                all = end.max(all);
+            for (units, end, print) in done {
+                all.units = end.max(all.units);
+                all.print = fingerprint(format!("{:x} {print:x}", all.print));
                 units.iter().try_for_each(|(unit, parts)| share.keep(*unit, parts))?;
             }
             Ok(true)
         })?;
+        all.rest = rest()?;
         let end = END + share.slice().first;
-        if share.known::<u64>(end)?.is_none() {
+        if share.known::<End>(end)?.is_none() {
             share.keep(end, &all)?;
         }
         share.complete()?;
@@ -110,7 +133,7 @@ pub(super) fn run<W: Send>(
     let mut sink = Sink::new(args, format, is_stream(input))?;
     let mut failure = None;
     in_order(Documents::new(reader), name, make, work, |done| {
-        let units = done.into_iter().flat_map(|(units, _)| units);
+        let units = done.into_iter().flat_map(|(units, ..)| units);
         match sink.write(units.flat_map(|(_, parts)| parts).collect(), args.fail_fast) {
             Ok(()) => Ok(true),
             Err(why) => {
@@ -120,7 +143,11 @@ pub(super) fn run<W: Send>(
         }
     })?;
     match failure {
-        None => sink.finish(),
+        None => {
+            let exit = sink.finish()?;
+            rest()?.report()?;
+            Ok(exit)
+        }
         // Earlier answers stay on standard output; an output file is not written.
         Some(why) => {
             sink.give_up()?;
@@ -138,11 +165,13 @@ pub(super) fn merged(args: &SolveArgs, share: &Share) -> Result<ExitCode, Failur
             "the shards read different inputs; compute them again from the same input".into(),
         )
     };
-    let all: u64 = share.known(END)?.ok_or_else(different)?;
+    let End { units: all, print, mut rest } = share.known(END)?.ok_or_else(different)?;
     for shard in 1..share.slice().step {
-        if share.known(END + shard)? != Some(all) {
+        let other: End = share.known(END + shard)?.ok_or_else(different)?;
+        if (other.units, other.print) != (all, print) {
             return Err(different().into());
         }
+        rest.unread += other.rest.unread;
     }
     let mut sink = Sink::new(args, format(args), false)?;
     for first in (0..all).step_by(AT_ONCE) {
@@ -151,7 +180,25 @@ pub(super) fn merged(args: &SolveArgs, share: &Share) -> Result<ExitCode, Failur
         let parts = parts.collect::<Result<Vec<Vec<Part>>, Error>>()?;
         sink.write(parts.into_iter().flatten().collect(), false)?;
     }
-    sink.finish()
+    let exit = sink.finish()?;
+    rest.report()?;
+    Ok(exit)
+}
+
+impl Rest {
+    /// Reports allocations that belong to no cell.
+    fn report(self) -> Result<(), Failure> {
+        let surplus = self.waiting.saturating_sub(self.unread);
+        match (self.repeated, self.surplus) {
+            (Some(fault), _) => Err(Failure::Fault(fault)),
+            (None, _) if surplus == 0 => Ok(()),
+            (None, Some(fault)) => Err(Failure::Fault(fault)),
+            (None, None) => {
+                output::note(&format!("{}: {surplus} more allocations than cells", self.file));
+                Ok(())
+            }
+        }
+    }
 }
 
 fn format(args: &SolveArgs) -> Format {

@@ -10,11 +10,12 @@ use anyk::framework::{Error, Share, Verb};
 use anyk::problems::assessing;
 use clap::ArgMatches;
 
+use super::answers::{self, Rest};
+use super::parsed;
 use super::problems::chosen;
-use super::{answers, parsed};
 use crate::cli::AssessArgs;
-use crate::failure::Failure;
-use crate::{files, output};
+use crate::failure::{Failure, Fault};
+use crate::files;
 
 pub(super) fn run(matches: &ArgMatches, share: &Share) -> Result<ExitCode, Failure> {
     let Some((about, matches, options)) = chosen(matches, Verb::Assess)? else {
@@ -34,7 +35,7 @@ pub(super) fn run(matches: &ArgMatches, share: &Share) -> Result<ExitCode, Failu
     };
     let answering = assessing(about, &options, reader, name)?;
     let unread = AtomicUsize::new(0);
-    let exit = answers::run(
+    answers::run(
         &args.solve,
         share,
         || answering.fork(),
@@ -46,10 +47,17 @@ pub(super) fn run(matches: &ArgMatches, share: &Share) -> Result<ExitCode, Failu
             unread.fetch_add(count, Ordering::Relaxed);
             verdicts
         },
-    )?;
-    let left = answering.left(unread.into_inner())?;
-    if left > 0 {
-        output::note(&format!("{name}: {left} more allocations than cells"));
-    }
-    Ok(exit)
+        || {
+            let repeated = answering.left(usize::MAX).err();
+            let surplus = answering.left(0).err();
+            let fault = |error: Option<Error>| error.map(|error| Fault::of(&error));
+            Ok(Rest {
+                file: name.to_owned(),
+                waiting: answering.waiting(),
+                unread: unread.load(Ordering::Relaxed),
+                repeated: fault(repeated),
+                surplus: fault(surplus),
+            })
+        },
+    )
 }

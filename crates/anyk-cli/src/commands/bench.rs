@@ -9,7 +9,7 @@ use anyk::exchange::Input;
 use anyk::framework::{Error, Share};
 use anyk_study::{Figure, bench};
 
-use super::answers;
+use super::answers::{self, Rest};
 use crate::cli::{BenchArgs, ShardArgs, SolveArgs};
 use crate::failure::Failure;
 use crate::output;
@@ -46,7 +46,7 @@ fn stream(input: &Path, out: &Path, answering: &Answering) -> Result<(), Error> 
     };
     let share = Share::default();
     let answer = |worker: &mut Answering, input: Input<'_>| worker.answer_share(input, &share);
-    match answers::run(&args, &share, || answering.fork(), answer) {
+    match answers::run(&args, &share, || answering.fork(), answer, || Ok(Rest::default())) {
         Ok(_) => Ok(()),
         Err(Failure::Error(error)) => Err(error),
         Err(_) => Err(Error::Interrupted),

@@ -14,8 +14,9 @@ use anyk::problems::allocating;
 use clap::ArgMatches;
 use serde::Serialize;
 
+use super::answers::{self, Rest};
+use super::parsed;
 use super::problems::save;
-use super::{answers, parsed};
 use crate::arguments::{given, model_options};
 use crate::cli::{AllocateArgs, CalibrateArgs};
 use crate::failure::Failure;
@@ -72,7 +73,7 @@ pub(super) fn allocate(matches: &ArgMatches, share: &Share) -> Result<ExitCode, 
         }
         answers
     };
-    answers::run(&args.solve, share, || answering.fork(), answer)
+    answers::run(&args.solve, share, || answering.fork(), answer, || Ok(Rest::default()))
 }
 
 /// Prints a note that a model is used for more users than it was validated for.

@@ -13,7 +13,8 @@ use anyk::problems::{self, read_model, solving};
 use clap::ArgMatches;
 use serde::Serialize;
 
-use super::{answers, parsed};
+use super::answers::{self, Rest};
+use super::parsed;
 use crate::arguments::given;
 use crate::cli::{FadingArgs, SampleArgs, SolveArgs};
 use crate::failure::Failure;
@@ -38,7 +39,7 @@ pub(super) fn solve(matches: &ArgMatches, share: &Share) -> Result<ExitCode, Fai
     let mut answering = solving(about, &options)?;
     answers::prepare(&args, &mut answering);
     let answer = |worker: &mut Answering, input: Input<'_>| worker.answer_share(input, share);
-    answers::run(&args, share, || answering.fork(), answer)
+    answers::run(&args, share, || answering.fork(), answer, || Ok(Rest::default()))
 }
 
 /// Checks that a model can be read back, then writes it atomically.

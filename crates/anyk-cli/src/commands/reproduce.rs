@@ -27,6 +27,11 @@ pub(super) fn run(
     } else {
         args.names.iter().filter_map(|name| Study::named(name)).collect()
     };
+    let mut names = vec![report::PAGE.to_owned()];
+    names.extend(studies.iter().map(|study| Section::file_of(study.name)));
+    // A shard writes no report.
+    let folder =
+        if share.is_part() { None } else { Some(ReportFolder::open(&args.out, outputs, &names)?) };
     let settings = StudySettings {
         trainings: args.trainings,
         effort: match (args.trial, args.full) {
@@ -54,7 +59,7 @@ pub(super) fn run(
         made.iter().try_for_each(Table::check)?;
         Ok(Section::new(study, lab, made))
     };
-    if share.is_part() {
+    let Some(folder) = folder else {
         for (study, unit) in studies.iter().zip(units) {
             if share.is_missing(unit) {
                 share.keep(unit, &compute(study, &mut lab)?.storable())?;
@@ -62,10 +67,7 @@ pub(super) fn run(
         }
         share.complete()?;
         return Ok(ExitCode::SUCCESS);
-    }
-    let mut names = vec![report::PAGE.to_owned()];
-    names.extend(studies.iter().map(|study| Section::file_of(study.name)));
-    let folder = ReportFolder::open(&args.out, outputs, &names)?;
+    };
     let path = args.out.to_string_lossy();
     let named = (path != OUT).then_some(&*path);
     let mut sections = Sections::default();

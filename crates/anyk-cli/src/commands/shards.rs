@@ -63,9 +63,16 @@ fn program() -> String {
 fn of_run(words: impl Iterator<Item = String>) -> Vec<String> {
     let mut kept = Vec::new();
     let mut skip = false;
-    for word in words {
+    let mut words = words;
+    while let Some(word) = words.next() {
         if std::mem::take(&mut skip) {
             continue;
+        }
+        // No flags follow.
+        if word == "--" {
+            kept.push(word);
+            kept.extend(words);
+            break;
         }
         let name = word.split('=').next().unwrap_or_default();
         match OF_SHARD.iter().find(|(flag, _)| *flag == name) {
@@ -110,9 +117,14 @@ pub(super) fn merge(args: &MergeArgs) -> Result<ExitCode, Failure> {
     }
     let mut words = vec!["anyk".to_owned()];
     words.extend(origin.arguments);
+    let end = words.iter().position(|word| word == "--").unwrap_or(words.len());
+    let rest = words.split_off(end);
     let is_stream = super::STREAMS.contains(&&*name);
     words.extend((args.force && !is_stream).then(|| "--force".to_owned()));
-    if args.json && !words.iter().any(|word| word == "--json") {
+    let is_json = |pair: &[String]| pair[0] == "--format" && pair[1] == "json";
+    let has_json = words.iter().any(|word| word == "--json" || word == "--format=json")
+        || words.windows(2).any(is_json);
+    if args.json && !has_json {
         if is_stream {
             let expected = "no --json: the shards computed another format; run them with --json";
             return Err(Invalid::value("json", "given", expected).into());
@@ -122,6 +134,7 @@ pub(super) fn merge(args: &MergeArgs) -> Result<ExitCode, Failure> {
     if WITH_REPORT.contains(&&*name) {
         words.extend(["--out".to_owned(), args.dir.display().to_string()]);
     }
+    words.extend(rest);
     let wrong = |error: clap::Error| {
         Error::Other(format!("the parts have arguments that AnyK does not know: {error}").into())
     };
@@ -153,6 +166,8 @@ mod tests {
     #[test]
     fn the_run_has_no_arguments_of_the_shard() {
         let words = |text: &str| text.split(' ').map(str::to_owned).collect::<Vec<_>>();
+        let kept = of_run(words("solve urllc --shard 1/2 -- --out").into_iter());
+        assert_eq!(kept, words("solve urllc -- --out"));
         for text in [
             "evaluate p.safetensors --shard 2/4 --out parts --k 1,10",
             "evaluate --shard=2/4 p.safetensors --out=parts --force --k 1,10",

@@ -4,6 +4,7 @@ use std::io::Read as _;
 use std::path::Path;
 use std::process::ExitCode;
 
+use anyk::Invalid;
 use anyk::core::{Page, Text};
 use anyk::exchange::{read_start, write_atomically};
 use anyk::framework::{CellOptions, Error, Share, Table, Value};
@@ -28,9 +29,16 @@ const HIDDEN: [&str; 6] = [
 ];
 
 pub(super) fn run(args: &SweepArgs, share: &Share) -> Result<ExitCode, Failure> {
+    if args.spec == "-" && (share.is_part() || share.is_merged()) {
+        let expected = "the name of a file with --shard, since `anyk merge` reads it again";
+        return Err(Invalid::value("FILE", "-", expected).into());
+    }
     let spec = read(&args.spec)?;
     let sweep = Sweep::parse(&spec).map_err(|error| error.in_file(files::name(&args.spec)))?;
-    let table = sweep.run_all(share, &Watcher::interruptible())?;
+    let table = sweep.run_all(share, &Watcher::interruptible()).map_err(|error| match error {
+        Error::Invalid(_) => error.in_file(files::name(&args.spec)),
+        error => error,
+    })?;
     if let Some(path) = &args.csv {
         write_atomically(path, &csv(&table)).map_err(|error| Failure::write(path, error))?;
     }

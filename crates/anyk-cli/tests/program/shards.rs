@@ -96,6 +96,14 @@ fn shards_of_a_stream_merge_to_the_same_bytes() {
     let (answers, _) = run(folder, "solve urllc cells.csv --format csv");
     fs::write(folder.join("answers.csv"), answers).unwrap();
     same(folder, "assess urllc cells.csv --allocations answers.csv");
+    // More allocations than cells, and a table with a short row.
+    let first = fs::read_to_string(folder.join("cells.json")).unwrap();
+    fs::write(folder.join("first.json"), first.lines().next().unwrap()).unwrap();
+    same(folder, "assess urllc first.json --allocations answers.json");
+    let csv = fs::read_to_string(folder.join("cells.csv")).unwrap();
+    fs::write(folder.join("short.csv"), csv.replacen("c3,", "c9,x\nc3,", 1)).unwrap();
+    same(folder, "assess urllc short.csv --allocations answers.csv");
+    same(folder, "assess urllc short.csv --allocations answers.csv --format csv");
     let (networks, _) = run(folder, "sample interference --k 5 --count 4 --seed 1");
     fs::write(folder.join("networks.json"), networks).unwrap();
     same(folder, "solve interference networks.json");
@@ -140,6 +148,77 @@ fn seeds_are_trained_in_shards() {
     };
     assert_eq!(tensors("models/model-5.safetensors"), tensors("five.safetensors"));
     assert_eq!(fs::read_dir(folder.join("models")).unwrap().count(), 3);
+}
+
+/// A part with other arguments and a valid checksum cannot make `merge` write files or run other commands.
+#[test]
+fn forged_parts_are_refused() {
+    let folder = TempDir::new().unwrap();
+    let folder = folder.path();
+    cells(folder);
+    let line = "solve urllc cells.json --shard 1/1 --out parts";
+    assert_eq!(run(folder, line).1, 0);
+    let part = folder.join("parts/part-1-of-1.jsonl");
+    let text = fs::read_to_string(&part).unwrap();
+    for arguments in [
+        r#""solve","urllc","cells.json","--out","victim""#,
+        r#""solve","urllc","cells.json","--shard","1/1","--out","victim""#,
+        r#""train","qos-power","--out","victim""#,
+        r#""sample","urllc","--out","victim""#,
+        r#""merge","parts""#,
+        "",
+    ] {
+        let forged = text.replacen(r#""solve","urllc","cells.json""#, arguments, 1);
+        let end = forged.trim_end().rfind('\n').unwrap() + 1;
+        let print = anyk::exchange::fingerprint(&forged[..end]);
+        let units = text.lines().count() - 2;
+        let end =
+            format!("{}{{\"units\":{units},\"checksum\":\"{print:016x}\"}}\n", &forged[..end]);
+        fs::write(&part, end).unwrap();
+        let outcome = shell("\"$ANYK\" merge parts", folder);
+        assert_eq!(outcome.code, 2, "{arguments}: {}", outcome.stderr);
+        assert!(outcome.stderr.contains("which has no shards"), "{}", outcome.stderr);
+        assert!(!folder.join("victim").exists(), "{arguments}");
+    }
+    // A pipe would block.
+    fs::remove_file(&part).unwrap();
+    assert_eq!(shell("mkfifo parts/part-1-of-1.jsonl", folder).code, 0);
+    for line in ["merge parts", line] {
+        let outcome = shell(&format!("\"$ANYK\" {line}"), folder);
+        assert!(outcome.stderr.contains("expected a plain file"), "{}", outcome.stderr);
+    }
+}
+
+/// An input from a pipe has no fingerprint, so the parts keep one of its content.
+#[test]
+fn shards_of_different_pipes_do_not_merge() {
+    let folder = TempDir::new().unwrap();
+    let folder = folder.path();
+    cells(folder);
+    let solve = "\"$ANYK\" solve urllc - --json --out parts";
+    assert_eq!(shell(&format!("head -4 cells.json | {solve} --shard 1/2"), folder).code, 0);
+    assert_eq!(shell(&format!("tail -4 cells.json | {solve} --shard 2/2"), folder).code, 0);
+    let outcome = shell("\"$ANYK\" merge parts", folder);
+    assert_eq!(outcome.code, 2);
+    assert!(outcome.stderr.contains("the shards read different inputs"), "{}", outcome.stderr);
+}
+
+#[test]
+fn a_shard_that_is_killed_continues() {
+    let folder = TempDir::new().unwrap();
+    let folder = folder.path();
+    let (lines, _) = run(folder, "sample urllc --k 20 --count 3000");
+    fs::write(folder.join("cells.json"), lines).unwrap();
+    let line = "solve urllc cells.json --json";
+    for delay in ["0.02", "0.05", "0.1", "0.2"] {
+        // The message of a killed program is not of interest.
+        let kill =
+            format!("timeout -s KILL {delay} \"$ANYK\" {line} --shard 1/1 --out parts; true");
+        assert_eq!(shell(&kill, folder).code, 0);
+    }
+    assert_eq!(run(folder, &format!("{line} --shard 1/1 --out parts")).1, 0);
+    let (whole, merged) = (run(folder, line), run(folder, "merge parts"));
+    assert!(whole == merged && !whole.0.is_empty());
 }
 
 #[test]

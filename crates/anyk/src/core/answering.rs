@@ -146,6 +146,12 @@ impl Answering {
         Ok(all.left(unread).map_err(failed)??)
     }
 
+    /// Returns the number of allocations in the file that no cell has taken, after [`left`](Self::left).
+    pub fn waiting(&self) -> usize {
+        let Source::File(given) = &self.source else { return 0 };
+        given.all.lock().unwrap_or_else(PoisonError::into_inner).waiting()
+    }
+
     /// Answers a document.
     pub fn answer(&mut self, input: Input<'_>) -> Answers {
         let records = self.reader.read(input);
@@ -162,10 +168,7 @@ impl Answering {
             if share.is_missing(unit) {
                 return (vec![(unit, self.answer(input))], unit + 1);
             }
-            if let Source::File(given) = &self.source {
-                let name = name_of(input.bytes).map(|name| plain_json(name.get()));
-                given.leave(input.part, name.as_deref());
-            }
+            self.leave(self.reader.read(input), input);
             return (Vec::new(), unit + 1);
         }
         let mut answers = Vec::new();
@@ -176,12 +179,29 @@ impl Answering {
             if share.is_missing(unit) {
                 answers
                     .push((unit, self.answer_records(vec![record], Input { part: at, ..input })));
-            } else if let Source::File(given) = &self.source {
-                let name = record.ok().and_then(|record| record.extra.cell());
-                given.leave(at, name.as_deref());
+            } else {
+                self.leave(vec![record], Input { part: at, ..input });
             }
         }
         (answers, end)
+    }
+
+    /// Drops the allocations of instances that another shard judges.
+    fn leave(&self, records: Vec<Result<Record, InputError>>, input: Input<'_>) {
+        let Source::File(given) = &self.source else { return };
+        for (index, record) in records.iter().enumerate() {
+            // If an allocation cannot be read, the other shard reports the error.
+            match record {
+                Err(_) => given.pass(name_of(input.bytes).map(|name| plain_json(name.get()))),
+                Ok(record) if !self.reader.about().is_of_arrays() => {
+                    let _ = given.take(input.part + index, record.extra.cell().as_deref());
+                }
+                Ok(record) if index == 0 => {
+                    let _ = given.take(input.part, record.extra.cell().as_deref());
+                }
+                Ok(_) => {}
+            }
+        }
     }
 
     fn answer_records(
@@ -385,12 +405,6 @@ impl Given {
         if let Some(cell) = cell {
             self.all.lock().unwrap_or_else(PoisonError::into_inner).pass(&cell);
         }
-    }
-
-    /// Drops the allocation of an instance that another shard judges.
-    fn leave(&self, place: usize, cell: Option<&str>) {
-        // If it cannot be read, the other shard reports the error.
-        let _ = self.take(place, cell);
     }
 
     /// Returns the allocation of an instance, by its index and its name.

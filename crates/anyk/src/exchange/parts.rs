@@ -164,6 +164,7 @@ struct Scanned {
 /// Reads a part up to its end, or up to the first line that is incomplete or damaged.
 fn scan(path: &Path) -> Result<Scanned, PartError> {
     let unread = |source| PartError::Read { path: path.to_owned(), source };
+    is_plain(path).map_err(unread)?;
     let damaged = |why: &str| PartError::Wrong(format!("{} is damaged: {why}", path.display()));
     let mut lines = Lines::open(path).map_err(unread)?;
     let line = lines.at(0).map_err(unread)?;
@@ -189,11 +190,21 @@ fn scan(path: &Path) -> Result<Scanned, PartError> {
                 scanned.length += line.len() as u64;
             }
             Ok(Line::End(end)) => {
-                scanned.end = Some(end);
+                let rest = lines.at(scanned.length + line.len() as u64).map_err(unread)?;
+                scanned.end = rest.is_empty().then_some(end);
                 return Ok(scanned);
             }
             _ => return Ok(scanned),
         }
+    }
+}
+
+/// Returns an error if a path exists and is not a plain file: a pipe would block, and a link leads elsewhere.
+fn is_plain(path: &Path) -> io::Result<()> {
+    match fs::symlink_metadata(path) {
+        Ok(found) if !found.is_file() => Err(io::Error::other("expected a plain file")),
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
     }
 }
 
@@ -257,6 +268,7 @@ impl Part {
                 None => Ok(None),
             };
         }
+        is_plain(&open).map_err(|source| PartError::Write { path: open.clone(), source })?;
         let opened = disk::append_to(&open).map_err(unwritten)?;
         // Some file systems have no locks; the name that the finished part gets is then the only protection.
         if let Err(fs::TryLockError::WouldBlock) = opened.try_lock() {
@@ -394,7 +406,9 @@ fn complete(path: &Path) -> Result<Scanned, PartError> {
     let again = format!("remove it and run shard {shard}/{of} again");
     let damaged =
         |why: &str| Err(PartError::Wrong(format!("{} is damaged: {why}; {again}", path.display())));
-    let Some(end) = &found.end else { return damaged("it is truncated, or a line is not JSON") };
+    let Some(end) = &found.end else {
+        return damaged("it is truncated, has lines after its end, or a line is not JSON");
+    };
     let units = found.index.units.len() as u64;
     if end.units != units {
         return damaged(&format!("it has {units} results, expected {}", end.units));

@@ -706,6 +706,11 @@ impl Allotments {
         Ok(surplus.map_or(Ok(left), Err))
     }
 
+    /// Returns the number of allocations that have been read and not taken.
+    pub fn waiting(&self) -> usize {
+        self.waiting.len()
+    }
+
     /// Reads the next batch; returns whether there was one.
     fn read_on(&mut self) -> io::Result<bool> {
         let Some(rest) = &mut self.rest else { return Ok(false) };
