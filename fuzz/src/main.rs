@@ -1,12 +1,12 @@
 //! Runs targets without instrumentation, on mutations of the corpus, for a given time.
 //!
 //! ```text
-//! anyk-fuzz TARGET SECONDS SEED CURRENT    run mutations; the file CURRENT always contains the current input
-//! anyk-fuzz run TARGET FILE…               run only these inputs
-//! anyk-fuzz open FILE                      print a container as two lines of JSON and its numbers
+//! anyk-fuzz TARGET SECONDS SEED CURRENT_FILE    run mutations; CURRENT_FILE always contains the current input
+//! anyk-fuzz run TARGET FILE…                    run only these inputs
+//! anyk-fuzz open FILE                           print a container as two lines of JSON and its numbers
 //! ```
 //!
-//! A finding ends the process by a panic, or by a signal if memory or time run out. The input is then in CURRENT.
+//! A finding ends the process by a panic, or by a signal if memory or time run out. The input is then in CURRENT_FILE.
 
 use std::error::Error;
 use std::fs::{self, File};
@@ -32,7 +32,10 @@ fn main() -> ExitCode {
         ["run", name, ref files @ ..] => run(name, files),
         ["open", file] => open(file),
         [name, seconds, seed, current] => fuzz(name, seconds, seed, Path::new(current)),
-        _ => Err("expected TARGET SECONDS SEED CURRENT, or: run TARGET FILE…".into()),
+        _ => {
+            Err("usage: anyk-fuzz TARGET SECONDS SEED CURRENT_FILE | run TARGET FILE… | open FILE"
+                .into())
+        }
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,

@@ -248,8 +248,8 @@ fn fading() -> Command {
 pub(crate) struct FadingArgs {
     /// Fading distribution, such as rayleigh or rician:k=3
     ///
-    /// The distributions are rayleigh, nakagami:m=2, rician:k=3, shadowed:sigma_db=4 and
-    /// mixture:share=0.1,loss_db=10.
+    /// Distributions, with example parameters: rayleigh, nakagami:m=2, rician:k=3, shadowed:sigma_db=4
+    /// and mixture:share=0.1,loss_db=10.
     #[arg(long, value_name = "LAW")]
     pub(crate) law: FadingLaw,
     /// Number of samples

@@ -7,8 +7,9 @@ use std::fmt::Write as _;
 /// Maximum number of characters of a printed line; longer lines are cut.
 const LONGEST_LINE: usize = 10_000;
 
-/// Returns whether a terminal interprets a character instead of showing it. These are control characters, and
-/// characters that change the text direction and so could make the text read differently.
+/// Returns whether a terminal interprets a character instead of showing it. Such characters are control characters,
+/// line and paragraph separators, and characters that change the text direction and could make the text read
+/// differently.
 pub(crate) fn is_obeyed(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{200e}' | '\u{200f}' | '\u{61c}' | '\u{2028}' | '\u{2029}')

@@ -231,5 +231,5 @@ def test_what_is_no_sound_model_is_refused(tmp_path: Path) -> None:
         from_model(3)
     other = copy.deepcopy(RECIPE)
     write(broken, "edge-gnn", {"training": other}, {})
-    with pytest.raises(ValueError, match="it is edge-gnn for urllc, expected price"):
+    with pytest.raises(ValueError, match="has the problem urllc and the method edge-gnn; expected a urllc model"):
         from_model(broken)

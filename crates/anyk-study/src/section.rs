@@ -195,7 +195,10 @@ impl Section {
             let cells = table.rows.len().saturating_add(1).saturating_mul(table.width());
             let numbers = table.rows.iter().flatten().map(|value| value.numbers().len()).sum();
             if cells.max(numbers) > MOST_CELLS {
-                return Err(format!("{} has more cells than any table of a study has", table.name));
+                return Err(format!(
+                    "the table {} has more cells or numbers than the limit of {MOST_CELLS}",
+                    table.name
+                ));
             }
             if table.columns.iter().any(|column| column.format.len() > MOST_FORMAT) {
                 return Err(format!(

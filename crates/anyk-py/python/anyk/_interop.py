@@ -171,7 +171,7 @@ def from_table(table: Any, *, problem: ProblemName = "urllc", cell: str = "cell"
     for name in names:
         plural = singular.get(name, name if name in _PLACES else None)
         if plural in found:
-            raise InputError(f"the table has {name} in singular and plural, expected only one")
+            raise InputError(f"the table has both {_PLACES[plural]} and {plural}; keep one of them")
         if plural is not None:
             found[plural] = _column(table, name)
     if len(found) != 1:

@@ -88,7 +88,7 @@ pub struct Rounds {
 }
 
 impl Rounds {
-    /// Creates rounds that this process compares alone.
+    /// Creates rounds without shards: this process compares all instances.
     pub fn new(sizes: Vec<usize>, samples: u64, seeds: Vec<u64>) -> Self {
         Self { sizes, samples, seeds, share: Share::default() }
     }

@@ -109,7 +109,7 @@ fn check_header(bytes: &[u8]) -> Result<(), ContainerError> {
 }
 
 impl Container {
-    /// Builds a file of this kind with this content of its header.
+    /// Builds a container of the given kind, with `content` in its header.
     pub(crate) fn new(
         kind: &str,
         version: u64,

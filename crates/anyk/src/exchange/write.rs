@@ -60,8 +60,8 @@ pub(super) fn folder_of(path: &Path) -> &Path {
 }
 
 /// Writes a file completely or not at all: writes it under a temporary name in the same folder, syncs it to the
-/// disk, then renames it. After a crash either the old or the new file is complete. A replaced file keeps its
-/// permissions.
+/// disk, then renames it. After a crash, the path holds either the complete old file or the complete new file. A
+/// replaced file keeps its permissions.
 pub fn write_atomically(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let mut file = NewFile::begin(path)?;
     file.write_all(bytes)?;

@@ -390,7 +390,7 @@ fn path_loss_specs(draws: bool) -> Vec<OptionSpec> {
         }
     };
     let help = if draws {
-        "Path loss; with log-distance and paper, users get distance_m, with all others gain_db"
+        "Path loss; log-distance and paper write distance_m, all others gain_db"
     } else {
         "Path loss of users with distance_m, the horizontal distance for TR 38.901"
     };
@@ -404,7 +404,7 @@ fn path_loss_specs(draws: bool) -> Vec<OptionSpec> {
     let shadowing = OptionSpec::new(
         "shadowing",
         OptionValue::Text("DB"),
-        "Log-normal shadowing: standard deviation in dB, or `standard` for that of TR 38.901; users get gain_db",
+        "Log-normal shadowing: standard deviation in dB, or `standard` for TR 38.901; writes gain_db, not distance_m",
     );
     let parts = parts().map(number);
     std::iter::once(model).chain(parts).chain([shadowing.or("none")]).collect()

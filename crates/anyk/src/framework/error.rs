@@ -132,8 +132,8 @@ pub enum Error {
     /// A model was rejected.
     #[error(transparent)]
     Model(#[from] ModelError),
-    /// The requested guarantee is impossible.
-    #[error("{0}: no margin gives this guarantee")]
+    /// The requested guarantee is impossible, or not proved for the cell.
+    #[error("{0}")]
     NoGuarantee(String),
     /// The budget cannot serve every user.
     #[error(transparent)]

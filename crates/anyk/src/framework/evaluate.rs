@@ -78,7 +78,7 @@ impl Trials {
         Self::new(train_k.to_vec(), samples, seed)
     }
 
-    /// Creates trials that this process measures alone.
+    /// Creates trials without shards: this process measures all instances.
     pub fn new(sizes: Vec<usize>, samples: u64, seed: u64) -> Self {
         Self { sizes, samples, seed, share: Share::default() }
     }

@@ -292,7 +292,7 @@ impl Value {
         }
     }
 
-    /// Returns the text in a column with this format.
+    /// Formats the value for a column with the given format.
     pub fn text(&self, format: &str) -> String {
         match self {
             Self::Empty => "–".to_owned(),

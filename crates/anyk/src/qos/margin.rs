@@ -129,17 +129,17 @@ impl Qos {
         self
     }
 
-    /// Returns the largest spectral efficiency in a fading state, bit/s/Hz; `None` if there is no limit.
+    /// Returns the maximum spectral efficiency in a fading state, in bit/s/Hz; `None` if there is no limit.
     pub fn max_spectral_efficiency(&self) -> Option<f64> {
         self.ceiling.as_ref().map(|ceiling| ceiling.bits)
     }
 
-    /// Returns the largest rate in a fading state, nats for each channel use; infinite if there is no limit.
+    /// Returns the maximum rate in a fading state, in nats per channel use; infinite if there is no limit.
     pub(crate) fn max_nats(&self) -> f64 {
         self.ceiling.as_ref().map_or(f64::INFINITY, |ceiling| ceiling.nats)
     }
 
-    /// Returns the spectral efficiency that the service needs over a bandwidth, bit/s/Hz: `μS^E/(τB)`.
+    /// Returns the spectral efficiency that the service needs over a bandwidth, in bit/s/Hz: `μS^E/(τB)`.
     pub fn spectral_efficiency(&self, bandwidth_hz: f64) -> f64 {
         self.service.packet_bits * self.effective_bandwidth / self.channel_uses(bandwidth_hz)
     }

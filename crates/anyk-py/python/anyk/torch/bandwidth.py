@@ -84,8 +84,8 @@ class RequiredBandwidth(nn.Module):
     def at_excess(self, excess: Tensor, mask: Tensor | None = None) -> Tensor:
         """Return the bandwidths at the excess ``e = u/u_min − 1``, ``(..., K)``.
 
-        Near ``u_min``, ``u`` in single precision is not accurate enough. With ``PriceLayer.split``, ``e`` is the
-        amount beyond the minimum divided by the minimum.
+        Near ``u_min``, ``u`` in single precision is not accurate enough. To compute ``e`` accurately, divide the
+        differences that ``PriceLayer.split`` returns by the minimum.
         """
         mask = _masks.checked(mask, excess.shape, "the received powers")
         limits = (self.min_received_w, self.max_bandwidth_hz)

@@ -232,8 +232,8 @@ def from_model(model: str | os.PathLike[str] | anyk.Model, *, dtype: torch.dtype
     else:
         sampled = " from samples of fading" if record.get("sampled") else ""
         raise ValueError(
-            f"{name}: it is {method}{sampled} for {problem}, expected price (known fading distribution), p-gnn or "
-            f"m-gnn for urllc"
+            f"{name} has the problem {problem} and the method {method}{sampled}; expected a urllc model: p-gnn, "
+            f"m-gnn, or price with a known fading distribution"
         )
     _load(name, names, tensors)
     return module

@@ -164,8 +164,8 @@ pub(super) fn train(
     };
     let warning = (report.sum_rate_percent < POOR_PERCENT).then(|| {
         format!(
-            "on validation the model reaches {:.1} % of WMMSE's sum rate; try the output ranked (dense) or priced \
-             (d2d), more steps or samples, or another seed",
+            "on validation, the model reaches {:.1} % of WMMSE's sum rate; try the output \"ranked\" (dense) or \
+             \"priced\" (d2d), more steps or samples, or another seed",
             report.sum_rate_percent
         )
     });

@@ -5,9 +5,9 @@ use crate::problems::separable::{Cost, CostError};
 /// Built-in cost as a function of an SNR or of any other `u`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BuiltInCost {
-    /// Negative rate in nat, `−ln(1 + u)`: the optimum is water-filling.
+    /// Negative rate in nats, `−ln(1 + u)`; the optimum is water-filling.
     Log1p,
-    /// Negative logarithm of the rate, `−ln ln(1 + u)`: proportionally fair rates.
+    /// Negative logarithm of the rate, `−ln ln(1 + u)`; the optimum has proportionally fair rates.
     FairRate,
     /// Time per bit, `1/ln(1 + u)`.
     Delay,

@@ -127,8 +127,9 @@ pub fn calibrate<P: CellPolicy + Sync>(
         let factor = Guarantee::order_statistic(factors, missed).unwrap_or(f64::INFINITY);
         if factor.is_infinite() {
             return Err(Error::NoGuarantee(format!(
-                "at K = {size}, {unserved} of {cells} users cannot be served: no bandwidth suffices for their power, \
-                 or the model rejects their cell. The guarantee (beta = {beta}, delta = {delta}) allows at most {missed}"
+                "no margin gives this guarantee: at K = {size}, {unserved} of {cells} users cannot be served, because \
+                 no bandwidth suffices for their power or the model rejects their cell. The guarantee (beta = {beta}, \
+                 delta = {delta}) allows at most {missed} such users"
             )));
         }
         margin = margin.max(factor);

@@ -1,4 +1,4 @@
-//! Models of URLLC for the program.
+//! URLLC policies as models: their options, evaluation and calibration, as used by `anyk`.
 
 use std::sync::Arc;
 

@@ -198,13 +198,13 @@ fn examples(verb: Verb) -> &'static [&'static str] {
 }
 
 impl UrllcProblem {
-    /// Builds the problem in a cell.
+    /// Builds the problem for the given cells.
     fn new(cells: Cells) -> Self {
         let options = cells.options();
         Self { cells, options, fading: None, judges: true, knows_fading: true }
     }
 
-    /// Builds the problem in a cell that has been checked.
+    /// Builds the problem for a cell that has been checked.
     pub fn in_cell(system: &System) -> Arc<dyn Problem> {
         Arc::new(Self::new(Cells::of(CellOptions::ALL, system)))
     }

@@ -220,7 +220,7 @@ fn train_learned(
 }
 
 fn not_all_served(availability: f64, hint: &str) -> String {
-    format!("on validation only {:.2} % of users are served; try {hint}", 100.0 * availability)
+    format!("on validation, only {:.2} % of users are served; try {hint}", 100.0 * availability)
 }
 
 fn price_settings(options: &Options) -> Result<PriceSettings, Error> {
