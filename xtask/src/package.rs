@@ -42,7 +42,7 @@ pub(crate) fn check() -> Result<()> {
     typed.extend(sources("examples/python")?);
     typed.extend(sources("examples/gallery")?);
     typed.extend(sources("examples/slurm")?);
-    typed.push(root().join("bench/scale.py"));
+    typed.extend(["bench/scale.py", "bench/shards.py"].map(|file| root().join(file)));
     typed.retain(|path| fs::read_to_string(path).is_ok_and(|text| !text.contains("import torch")));
     step("types", command(&python, &["-m", "mypy"]).args(typed))?;
     lints(&python)?;
@@ -52,7 +52,8 @@ pub(crate) fn check() -> Result<()> {
 
 /// Lints the scripts for clusters and the cost of large runs.
 fn lints(python: &Path) -> Result<()> {
-    let ruff = ["-m", "ruff", "check", "--no-cache", "--quiet", "examples/slurm", "bench/scale.py"];
+    let files = ["examples/slurm", "bench/scale.py", "bench/shards.py"];
+    let ruff = [&["-m", "ruff", "check", "--no-cache", "--quiet"], &files[..]].concat();
     step("Python lints", &mut command(python, &ruff))?;
     let scripts = ["examples/slurm/evaluate.sbatch", "examples/slurm/test.sh"];
     step("shell lints", &mut command(&python.with_file_name("shellcheck"), &scripts))

@@ -168,7 +168,7 @@ impl Answering {
             if share.is_missing(unit) {
                 return (vec![(unit, self.answer(input))], unit + 1);
             }
-            self.leave(self.reader.read(input), input);
+            self.leave(&self.reader.read(input), input);
             return (Vec::new(), unit + 1);
         }
         let mut answers = Vec::new();
@@ -180,14 +180,14 @@ impl Answering {
                 answers
                     .push((unit, self.answer_records(vec![record], Input { part: at, ..input })));
             } else {
-                self.leave(vec![record], Input { part: at, ..input });
+                self.leave(&[record], Input { part: at, ..input });
             }
         }
         (answers, end)
     }
 
     /// Drops the allocations of instances that another shard judges.
-    fn leave(&self, records: Vec<Result<Record, InputError>>, input: Input<'_>) {
+    fn leave(&self, records: &[Result<Record, InputError>], input: Input<'_>) {
         let Source::File(given) = &self.source else { return };
         for (index, record) in records.iter().enumerate() {
             // If an allocation cannot be read, the other shard reports the error.
