@@ -721,7 +721,7 @@ fn completions() -> Command {
 /// Flags of `completions`.
 #[derive(Debug, Args)]
 pub(crate) struct CompletionsArgs {
-    /// Shell to complete commands in
+    /// Shell to generate completions for
     #[arg(value_enum)]
     pub(crate) shell: Shell,
 }

@@ -500,7 +500,7 @@ fn least(results: &[(&PaperRow, EntryResult)]) -> Option<Claim> {
     ))
 }
 
-/// Names methods that serve users, with the verb.
+/// Returns the list of method names, followed by “serves” or “serve”.
 fn serve(names: &[&str]) -> String {
     format!("{} {}", listed(names), if names.len() == 1 { "serves" } else { "serve" })
 }

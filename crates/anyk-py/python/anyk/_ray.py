@@ -166,7 +166,7 @@ class _Driver:
             raise why.as_instanceof_cause() from None
         except self.ray.exceptions.RayError as why:
             raise RuntimeError(
-                f"Ray lost slices {first} to {last - 1} more than {_RETRIES} times: {why}; workers may run out of memory"
+                f"Ray lost slices {first} to {last - 1} more than {_RETRIES} times: {why}; the workers may have run out of memory"
             ) from why
         mean = seconds / (last - first)
         # The first slice of a worker includes the tables that AnyK builds, so newer times count more.

@@ -407,7 +407,9 @@ fn complete(path: &Path) -> Result<Scanned, PartError> {
     let damaged =
         |why: &str| Err(PartError::Wrong(format!("{} is damaged: {why}; {again}", path.display())));
     let Some(end) = &found.end else {
-        return damaged("it is truncated, has lines after its end, or a line is not JSON");
+        return damaged(
+            "it is truncated, has lines after its end, or contains a line that is not JSON",
+        );
     };
     let units = found.index.units.len() as u64;
     if end.units != units {

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::network::Activation;
 
-/// Floating-point type with a matrix product: `f32` for fast training, `f64` for checking gradients.
+/// Floating-point type with a matrix product: `f32` for fast training, `f64` for the price policy and for checking gradients.
 pub trait Real: Float + std::iter::Sum + std::fmt::Debug + Send + Sync + 'static {
     /// Computes `c ← a·b + beta·c` for `a` of m×k and `b` of k×n, each given with its row and column stride.
     #[allow(clippy::too_many_arguments)]
