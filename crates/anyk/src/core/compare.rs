@@ -98,7 +98,7 @@ impl Rounds {
         let all = self.samples * self.seeds.len() as u64;
         slice.units(all).map(|number| {
             let place = usize::try_from(number / self.samples).unwrap_or(usize::MAX);
-            Numbered { number, seed: self.seeds[place], index: number % self.samples }
+            Numbered { number, seed: self.seeds[place], index: number % self.samples + 1 }
         })
     }
 }
@@ -233,9 +233,10 @@ pub fn compare_on(
     observer: &dyn Observer,
 ) -> Result<Comparison, Error> {
     let mut by_size: BTreeMap<usize, Vec<(Numbered, Arc<Instance>)>> = BTreeMap::new();
-    for (number, instance) in (0..).zip(instances) {
-        let numbered = Numbered { number, seed: 0, index: number };
-        by_size.entry(instance.size().users).or_default().push((numbered, Arc::clone(instance)));
+    for (index, instance) in (0..).zip(instances) {
+        let same = by_size.entry(instance.size().users).or_default();
+        let numbered = Numbered { number: same.len() as u64, seed: 0, index };
+        same.push((numbered, Arc::clone(instance)));
     }
     let all = instances.len() as u64;
     begin(observer, all, named_policies);
@@ -262,7 +263,8 @@ pub fn compare_instances(
 ) -> Result<Vec<Tally>, Error> {
     let &Instances { size, seed, first, count } = instances;
     check_draws(problem.about(), "samples", count, size)?;
-    let numbered = (first..first + count).map(|index| Numbered { number: index, seed, index });
+    let numbered =
+        (first..first + count).map(|number| Numbered { number, seed, index: number + 1 });
     run(problem, size, &numbered.collect::<Vec<_>>(), named_policies, observer)
 }
 
@@ -283,7 +285,7 @@ fn run(
     let at_once = (AT_ONCE / size.max(1).pow(2)).clamp(FEWEST_AT_ONCE, AT_ONCE >> 8);
     for numbered in numbered.chunks(at_once) {
         let make = |formulating: &mut Formulating, numbered: Numbered| {
-            let record = problem.draw(numbered.seed, size, numbered.index)?;
+            let record = problem.draw(numbered.seed, size, numbered.index - 1)?;
             Ok((Arc::new(formulating.instance(record)?), numbered))
         };
         let drawn = Drawn::of(problem, size, observer, numbered.to_vec(), make)?;

@@ -82,7 +82,8 @@ pub struct Tally {
     seconds: Vec<f64>,
 }
 
-/// Number of an instance in a run, with its seed and its number among the instances of the seed.
+/// Number of an instance among those of its size, with its seed and its number among the instances of the seed: from 1
+/// for random instances, and its position for given ones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub(super) struct Numbered {
     pub(super) number: u64,
